@@ -1,0 +1,1 @@
+"""Spec-console: a terminal operator console for GPU inference nodes."""

@@ -1,0 +1,105 @@
+"""The one home of YAML: safe loading that keeps where each key stands, for errors with file, line and column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from console.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Path_ = tuple[str | int, ...]
+
+MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A parsed document and the (line, column), 1-based, of each key path in it."""
+
+    data: Any
+    marks: dict[Path_, tuple[int, int]]
+    source: str
+
+    def where(self, path: Path_) -> str:
+        """Return "file:line:column" of the nearest known ancestor of `path`."""
+        for end in range(len(path), -1, -1):
+            if path[:end] in self.marks:
+                line, column = self.marks[path[:end]]
+                return f"{self.source}:{line}:{column}"
+        return self.source
+
+
+def load(text: str, source: str) -> Located:
+    """Parse one YAML document.
+
+    Raises:
+        UsageError: not YAML, too large, a duplicate key, or a key that is not a string.
+    """
+    if len(text) > MAX_BYTES:
+        raise UsageError(f"{source}: larger than {MAX_BYTES} bytes", "A profile is a page of YAML.")
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise UsageError(f"{source}{at}: not valid YAML: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise UsageError(f"{source}: not valid YAML: {error}") from None
+    marks: dict[Path_, tuple[int, int]] = {}
+    data = _build(node, (), marks, source) if node is not None else None
+    return Located(data, marks, source)
+
+
+def load_file(path: Path) -> Located:
+    """Read and parse a YAML file; see `load`."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    return load(text, str(path))
+
+
+def dump(data: Any) -> str:
+    """Write plain data as YAML, keys in the order given."""
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+
+
+def _build(node: yaml.Node, path: Path_, marks: dict[Path_, tuple[int, int]], source: str) -> Any:
+    marks.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
+    if isinstance(node, yaml.MappingNode):
+        return _build_mapping(node, path, marks, source)
+    if isinstance(node, yaml.SequenceNode):
+        return [_build(item, (*path, i), marks, source) for i, item in enumerate(node.value)]
+    return _scalar(node, source)
+
+
+def _build_mapping(
+    node: yaml.MappingNode, path: Path_, marks: dict[Path_, tuple[int, int]], source: str
+) -> dict[str, Any]:
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        at = f"{source}:{key_node.start_mark.line + 1}:{key_node.start_mark.column + 1}"
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise UsageError(f"{at}: a key must be plain text")
+        key = str(key_node.value)
+        if key in result:
+            raise UsageError(f"{at}: the key {key!r} stands twice")
+        marks[(*path, key)] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
+        result[key] = _build(value_node, (*path, key), marks, source)
+    return result
+
+
+def _scalar(node: yaml.Node, source: str) -> Any:
+    loader = yaml.SafeLoader("")
+    try:
+        return loader.construct_object(node)  # type: ignore[no-untyped-call]
+    except (yaml.YAMLError, ValueError) as error:
+        at = f"{source}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
+        raise UsageError(f"{at}: not a usable value: {error}") from None
+    finally:
+        loader.dispose()  # type: ignore[no-untyped-call]

@@ -1,0 +1,148 @@
+"""The contract between console and agent: version, methods, messages, error kinds, encode and decode. Pure.
+
+One JSON object a line, UTF-8, JSON-RPC 2.0 without batches. The agent speaks first (`agent.hello`). A request is
+`{"jsonrpc": "2.0", "id": 1, "method": "gpus.processes", "params": {...}}`; its answer carries `result`, or `error`
+with `data.kind` from KINDS. Notifications of the agent have no id. Bytes (logs, files) travel as base64.
+
+This file is imported by the agent on Python 3.8 and by the console: annotations stay `List` and `Optional`.
+"""
+
+from __future__ import annotations
+
+from remote_agent.protocol.codec import (
+    MAX_LINE,
+    ProtocolError,
+    decode_line,
+    encode_line,
+    from_base64,
+    from_wire,
+    to_base64,
+    to_wire,
+)
+from remote_agent.protocol.files import (
+    Compiled,
+    CompiledFiles,
+    FileChange,
+    FileContent,
+    FileHash,
+    FileHashes,
+    FileOutcome,
+    FileOutcomes,
+    Follow,
+    Ledger,
+    LedgerEntry,
+    LedgerFile,
+    LogBatch,
+    LogReset,
+)
+from remote_agent.protocol.node import (
+    GpuHolder,
+    GpuProcesses,
+    GpuSample,
+    Hello,
+    Identity,
+    NodeFacts,
+    PathFacts,
+    PortFacts,
+    ProcessInfo,
+    SGLangFacts,
+    TelemetrySample,
+    Terminated,
+    Terminations,
+)
+from remote_agent.protocol.runs import (
+    HttpReply,
+    LaunchRequest,
+    ProbeRun,
+    ProbeRuns,
+    ServerRun,
+    ServerRuns,
+)
+
+__all__ = [
+    "CHUNK",
+    "EXIT_CRASHED",
+    "EXIT_NOT_UPLOADED",
+    "EXIT_NO_PYTHON",
+    "EXIT_PYTHON_TOO_OLD",
+    "KINDS",
+    "MAGIC",
+    "MAX_LINE",
+    "PROTOCOL",
+    "AgentError",
+    "Compiled",
+    "CompiledFiles",
+    "FileChange",
+    "FileContent",
+    "FileHash",
+    "FileHashes",
+    "FileOutcome",
+    "FileOutcomes",
+    "Follow",
+    "GpuHolder",
+    "GpuProcesses",
+    "GpuSample",
+    "Hello",
+    "HttpReply",
+    "Identity",
+    "LaunchRequest",
+    "Ledger",
+    "LedgerEntry",
+    "LedgerFile",
+    "LogBatch",
+    "LogReset",
+    "NodeFacts",
+    "PathFacts",
+    "PortFacts",
+    "ProbeRun",
+    "ProbeRuns",
+    "ProcessInfo",
+    "ProtocolError",
+    "SGLangFacts",
+    "ServerRun",
+    "ServerRuns",
+    "TelemetrySample",
+    "Terminated",
+    "Terminations",
+    "decode_line",
+    "encode_line",
+    "from_base64",
+    "from_wire",
+    "to_base64",
+    "to_wire",
+]
+
+MAGIC = "spec-console-agent"
+PROTOCOL = 1
+CHUNK = 64 * 1024
+"""Payload bytes of one log batch or file part."""
+
+EXIT_NOT_UPLOADED = 96
+EXIT_NO_PYTHON = 97
+EXIT_PYTHON_TOO_OLD = 98
+EXIT_CRASHED = 99
+
+KINDS = (
+    "invalid",  # the request is not understood
+    "not_found",  # no such file, run or process
+    "readonly",  # a change was asked of a read-only agent
+    "locked",  # another console is changing this node or tree
+    "identity_mismatch",  # the pid belongs to another process now
+    "hash_mismatch",  # the file is not the one that was planned
+    "permission",  # the operating system said no
+    "refused",  # the agent will not do this
+    "failed",  # it was tried and did not work
+    "cancelled",  # the console took the request back
+    "internal",  # a bug in the agent
+)
+
+
+class AgentError(Exception):
+    """A request failed on the node; `kind` is one of KINDS."""
+
+    def __init__(self, kind: str, message: str, hint: str = "", detail: str = "") -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+        self.hint = hint
+        self.detail = detail

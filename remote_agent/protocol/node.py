@@ -1,0 +1,181 @@
+"""Messages about the node: processes, facts, GPUs, telemetry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Dict, List, Optional
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A process that cannot be mistaken for a later one with the same pid."""
+
+    pid: int
+    start_ticks: int
+    boot_id: str
+
+
+@dataclass(frozen=True)
+class ProcessInfo:
+    """One process as /proc tells it; None where it could not be read."""
+
+    identity: Identity
+    ppid: int
+    pgid: int
+    sid: int
+    uid: int
+    user: str
+    comm: str
+    title: str
+    argv: List[str]
+    state: str
+    age_s: float
+    cwd: Optional[str] = None
+    loginuid: Optional[int] = None
+    cgroup: Optional[str] = None
+    rss_bytes: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class Hello:
+    """`agent.hello`, the first line on the wire."""
+
+    magic: str
+    protocol: int
+    sha256: str
+    pid: int
+    python: str
+    boot_id: str
+    machine_id: str
+    readonly: bool
+    readonly_reason: str
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """`node.facts`: what the node is."""
+
+    hostname: str
+    user: str
+    uid: int
+    kernel: str
+    os: str
+    cpu_count: int
+    memory_total_bytes: int
+    machine_id: str
+    boot_id: str
+    state_dir: Optional[str]
+    cache_dir: Optional[str]
+    home: str
+    lock_scope: str
+    """"node" where other accounts see the writer lock, "user" where they do not."""
+    pidfd: bool
+    gpu_source: str
+    gpu_source_reason: str
+
+
+@dataclass(frozen=True)
+class SGLangFacts:
+    """`node.sglang`: the SGLang that a Python would import, found without importing it."""
+
+    python: str
+    python_version: str
+    version: Optional[str]
+    root: Optional[str]
+    """The folder of the package `sglang`."""
+    error: str
+    packages: Dict[str, str] = field(default_factory=dict)
+    git_head: Optional[str] = None
+    git_dirty: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class PathFacts:
+    """`node.paths`: one path; `kind` is file, dir, other or missing."""
+
+    path: str
+    kind: str
+    readable: bool
+    writable: bool
+    creatable: bool
+    """Missing, but its nearest existing parent is a writable folder."""
+    nearest_parent: str
+    free_bytes: Optional[int]
+    size: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class PortFacts:
+    """`node.ports`: is a TCP port free to bind, and who listens."""
+
+    port: int
+    free: bool
+    reason: str
+    holders: List[ProcessInfo] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class GpuSample:
+    """One GPU; None is "not available", never zero."""
+
+    index: int
+    uuid: str
+    name: str
+    memory_total_bytes: Optional[int] = None
+    memory_used_bytes: Optional[int] = None
+    utilization_percent: Optional[int] = None
+    temperature_c: Optional[int] = None
+    power_draw_w: Optional[float] = None
+    power_limit_w: Optional[float] = None
+    sm_clock_mhz: Optional[int] = None
+    throttle_reasons: Optional[str] = None
+    mig: Optional[bool] = None
+
+
+@dataclass(frozen=True)
+class TelemetrySample:
+    """`telemetry.sample`: all GPUs at one moment. `source` is nvml, smi or none; `reason` says why not better."""
+
+    at: float
+    source: str
+    reason: str
+    gpus: List[GpuSample] = field(default_factory=list)
+    driver_version: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class GpuHolder:
+    """A process that holds GPU memory; `process` is None when its pid is not of this pid namespace."""
+
+    gpu_index: int
+    pid: int
+    memory_used_bytes: Optional[int]
+    evidence: str
+    process: Optional[ProcessInfo] = None
+
+
+@dataclass(frozen=True)
+class GpuProcesses:
+    """`gpus.processes`: who holds GPU memory. `unreadable_pids` counts processes whose files could not be read."""
+
+    source: str
+    reason: str
+    unreadable_pids: int
+    holders: List[GpuHolder] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Terminated:
+    """What became of one process: terminated, killed, gone, mismatch, denied or left."""
+
+    pid: int
+    outcome: str
+    reason: str
+    waited_s: float
+
+
+@dataclass(frozen=True)
+class Terminations:
+    """`gpus.terminate`."""
+
+    results: List[Terminated] = field(default_factory=list)
