@@ -97,9 +97,9 @@ def _build_mapping(
 def _scalar(node: yaml.Node, source: str) -> Any:
     loader = yaml.SafeLoader("")
     try:
-        return loader.construct_object(node)  # type: ignore[no-untyped-call]
+        return loader.construct_object(node)
     except (yaml.YAMLError, ValueError) as error:
         at = f"{source}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
         raise UsageError(f"{at}: not a usable value: {error}") from None
     finally:
-        loader.dispose()  # type: ignore[no-untyped-call]
+        loader.dispose()

@@ -55,9 +55,7 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
         return [_decode(typing.get_args(kind)[0], item, where + "[]") for item in _expect(data, list, where)]
     if origin is dict:
         inner = typing.get_args(kind)[1]
-        return {
-            key: _decode(inner, item, where + "." + key) for key, item in _expect(data, dict, where).items()
-        }
+        return {key: _decode(inner, item, where + "." + key) for key, item in _expect(data, dict, where).items()}
     if dataclasses.is_dataclass(kind):
         return _decode_dataclass(kind, _expect(data, dict, where), where)
     if kind is float and type(data) is int:
@@ -86,7 +84,7 @@ def encode_line(message: Dict[str, Any]) -> bytes:
     """Write one message as a line. Raises ProtocolError when it is longer than MAX_LINE."""
     line = json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
     if len(line) > MAX_LINE:
-        raise ProtocolError("a message of %d bytes is over the limit of %d" % (len(line), MAX_LINE))
+        raise ProtocolError(f"a message of {len(line)} bytes is over the limit of {MAX_LINE}")
     return line
 
 
