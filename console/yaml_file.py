@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 Path_ = tuple[str | int, ...]
 
 MAX_BYTES = 1_000_000
+MAX_DEPTH = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ def load(text: str, source: str) -> Located:
     if len(text) > MAX_BYTES:
         raise UsageError(f"{source}: larger than {MAX_BYTES} bytes", "A profile is a page of YAML.")
     try:
+        _refuse_traps(text, source)
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
@@ -67,6 +69,18 @@ def load_file(path: Path) -> Located:
 def dump(data: Any) -> str:
     """Write plain data as YAML, keys in the order given."""
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+
+
+def _refuse_traps(text: str, source: str) -> None:
+    """Refuse aliases (seven lines of them can unfold to gigabytes) and nesting that would exhaust the stack."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        at = f"{source}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        if isinstance(event, yaml.AliasEvent):
+            raise UsageError(f"{at}: an alias (*{event.anchor}) is not allowed here", "Write the value out.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise UsageError(f"{at}: nested deeper than {MAX_DEPTH} levels")
 
 
 def _build(node: yaml.Node, path: Path_, marks: dict[Path_, tuple[int, int]], source: str) -> Any:
@@ -98,7 +112,7 @@ def _scalar(node: yaml.Node, source: str) -> Any:
     loader = yaml.SafeLoader("")
     try:
         return loader.construct_object(node)
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, AttributeError) as error:
         at = f"{source}:{node.start_mark.line + 1}:{node.start_mark.column + 1}"
         raise UsageError(f"{at}: not a usable value: {error}") from None
     finally:

@@ -28,11 +28,11 @@ from remote_agent.protocol.files import (
     FileHashes,
     FileOutcome,
     FileOutcomes,
-    Follow,
     Ledger,
     LedgerEntry,
     LedgerFile,
     LogBatch,
+    LogFile,
     LogReset,
 )
 from remote_agent.protocol.node import (
@@ -78,7 +78,6 @@ __all__ = [
     "FileHashes",
     "FileOutcome",
     "FileOutcomes",
-    "Follow",
     "GpuHolder",
     "GpuProcesses",
     "GpuSample",
@@ -90,6 +89,7 @@ __all__ = [
     "LedgerEntry",
     "LedgerFile",
     "LogBatch",
+    "LogFile",
     "LogReset",
     "NodeFacts",
     "PathFacts",

@@ -36,12 +36,12 @@ class FileHashes:
 
 @dataclass(frozen=True)
 class FileChange:
-    """One file of a patch: `sha256_before` None means it must not exist yet. `data` is base64."""
+    """One file of a patch: `sha256_before` None means it must not exist yet; the new content was `put` before."""
 
     path: str
     sha256_before: Optional[str]
     sha256_after: str
-    data: str
+    mode: int
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,9 @@ class CompiledFiles:
 
 
 @dataclass(frozen=True)
-class Follow:
-    """`logs.follow`: the answer; batches follow as notifications with the same `stream`.
+class LogFile:
+    """`logs.stat`: the file as it is; `inode` and `device` name it, `offset` is its end."""
 
-    `inode` and `device` name the file that was opened; `size` is its length then.
-    """
-
-    stream: str
     path: str
     offset: int
     device: int
@@ -127,7 +123,6 @@ class Follow:
 class LogBatch:
     """`logs.batch`: bytes [offset, offset + length) of the followed file, base64; `size` is the file's length now."""
 
-    stream: str
     offset: int
     length: int
     data: str
@@ -139,7 +134,6 @@ class LogBatch:
 class LogReset:
     """`logs.reset`: the file was truncated or replaced; the next batch begins at 0 of `inode`."""
 
-    stream: str
     reason: str
     offset: int
     inode: int

@@ -12,7 +12,8 @@ from remote_agent.protocol.node import Identity, ProcessInfo
 class LaunchRequest:
     """`servers.launch`. `env` is set on top of the agent's environment; values in `secret_env` are masked in records.
 
-    `config_text`, when given, is written to a 0600 file in the run directory and passed as `--config FILE`.
+    `secret_config` (flag name without dashes → value) goes to a 0600 file in the run directory, passed as
+    `--config FILE` (SGLang ≥ 0.5.3), so that a secret never stands in argv.
     `record` is kept as it is in run.json: profile and its hash, patches, versions, findings allowed.
     """
 
@@ -22,6 +23,7 @@ class LaunchRequest:
     port: int
     operator: str
     secret_env: List[str] = field(default_factory=list)
+    secret_config: Dict[str, str] = field(default_factory=dict)
     cwd: Optional[str] = None
     record: Dict[str, Any] = field(default_factory=dict)
 

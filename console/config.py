@@ -1,0 +1,133 @@
+"""The user's nodes: `nodes.yaml` in the config directory, node name → how to reach it and what it brings."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
+
+from console import yaml_file
+from console.errors import UsageError
+from console.validation import Invalid, Problem, check, env_name, nearest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LOCAL = "local"
+DEMO = "demo"
+
+Transport = Literal["asyncssh", "openssh", "paramiko", "local"]
+GpuSource = Literal["auto", "nvml", "smi", "none"]
+
+_NODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:-]*")
+
+
+def _ssh_name(name: str) -> str:
+    # a name that begins with a hyphen would be an option of ssh
+    if name.startswith("-") or not name or re.search(r"\s", name):
+        raise ValueError(f"{name!r} is not an ssh name")
+    return name
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _word(text: str) -> str:
+    if not text:
+        raise ValueError("an empty word")
+    return text
+
+
+SshName = Annotated[StrictStr, AfterValidator(_ssh_name)]
+EnvName = Annotated[StrictStr, AfterValidator(env_name)]
+NonEmpty = Annotated[StrictStr, AfterValidator(_word)]
+
+
+class NodeConfig(BaseModel):
+    """One node. Every key may be missing: a plain ssh alias needs no entry at all."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    ssh: SshName | None = None
+    """The name that ssh knows; None is the node's own name."""
+    transport: Transport = "asyncssh"
+    python: Annotated[tuple[NonEmpty, ...], BeforeValidator(_as_list)] = ()
+    """Interpreters to try, in order, for the agent; the first is also `${python}`. Empty: the agent's own search."""
+    variables: dict[EnvName, StrictStr] = Field(default_factory=dict)
+    """Values for `${name}` in profiles: python, models, drafts, logs and whatever else they use."""
+    env: dict[EnvName, StrictStr] = Field(default_factory=dict)
+    """Set under every launch and every look at the installed SGLang; a profile's env goes over it."""
+    exec_prefix: tuple[NonEmpty, ...] = ()
+    """Words before the agent's command, such as [docker, exec, -i, NAME]."""
+    gpu_source: GpuSource = "auto"
+    state_dir: NonEmpty | None = None
+    """Where the agent keeps its state on the node; None is its own choice."""
+    gpus: Annotated[StrictInt, Field(ge=0)] | None = None
+    """How many GPUs to expect; None is however many are found."""
+
+    def ssh_name(self, node: str) -> str:
+        """Return the name to give to ssh for the node called `node`."""
+        return self.ssh or node
+
+    def launch_variables(self) -> dict[str, str]:
+        """Return the variables for profiles; `python` is the first interpreter unless set by itself."""
+        first = {"python": self.python[0]} if self.python else {}
+        return {**first, **self.variables}
+
+
+def load_nodes(path: Path) -> dict[str, NodeConfig]:
+    """Read nodes.yaml; a missing file is no nodes.
+
+    Raises:
+        UsageError: not readable or not YAML.
+        Invalid: everything that is wrong in it, at once.
+    """
+    if not path.exists():
+        return {}
+    located = yaml_file.load_file(path)
+    data = {} if located.data is None else located.data
+    if not isinstance(data, dict):
+        raise Invalid("nodes", [Problem((), located.where(()), "nodes.yaml is a mapping: node name → its keys")])
+    nodes: dict[str, NodeConfig] = {}
+    problems: list[Problem] = []
+    for name, raw in data.items():
+        node, found = check(NodeConfig, _with_defaults(name, raw), located.where, (name,))
+        problems += [*found, *_name_problems(name, node, located)]
+        if node is not None:
+            nodes[name] = node
+    if problems:
+        raise Invalid(str(path), problems)
+    return nodes
+
+
+def node_config(nodes: dict[str, NodeConfig], name: str) -> NodeConfig:
+    """Return the configuration of a node: its entry, or the defaults of a plain ssh name (`local`: this machine).
+
+    Raises:
+        UsageError: the name cannot be a node's.
+    """
+    if name in nodes:
+        return nodes[name]
+    if not _NODE_NAME.fullmatch(name):
+        near = nearest(name, nodes)
+        raise UsageError(f"{name!r} is not a node's name", f"Nearest: {near}." if near else "")
+    return NodeConfig(transport="local") if name == LOCAL else NodeConfig()
+
+
+def _with_defaults(name: str, raw: Any) -> Any:
+    if raw is None or isinstance(raw, dict):
+        return {**({"transport": "local"} if name == LOCAL else {}), **(raw or {})}
+    return raw
+
+
+def _name_problems(name: str, node: NodeConfig | None, located: yaml_file.Located) -> list[Problem]:
+    place = located.where((name,))
+    if not _NODE_NAME.fullmatch(name):
+        return [Problem((name,), place, f"{name!r} is not a node's name")]
+    if name == DEMO:
+        return [Problem((name,), place, "demo is the embedded node and takes no entry")]
+    if name == LOCAL and node is not None and node.transport != "local":
+        return [Problem((name,), place, "local is this machine: its transport is local")]
+    return []

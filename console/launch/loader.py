@@ -1,0 +1,191 @@
+"""From a profile's name to a `ResolvedProfile`: extends, --set, --env, node variables, secrets, every error at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from console.errors import UsageError
+from console.launch import layers
+from console.launch.flags import SECRET_KEYS
+from console.launch.library import NoSuchProfile
+from console.launch.profile import Profile
+from console.launch.record import profile_sha256
+from console.launch.secrets import MASK, Secrets, looks_secret, reference
+from console.launch.variables import is_secret_path, substitute
+from console.validation import Invalid, Path_, Problem, check, dotted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from console.launch.layers import Override
+    from console.launch.library import Found
+
+NAME_VARIABLE = "name"
+"""`${name}` in a profile is its own name."""
+
+DEFAULT_LOG = "${logs}/${name}.log"
+
+
+class Reader(Protocol):
+    """Where profiles come from; `Library` reads them from folders."""
+
+    def read(self, name: str, beside: str = "") -> Found:
+        """Return the profile `name`, looked for beside the file `beside` when it is a path."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a profile is resolved against.
+
+    `variables` None leaves `${…}` of the node as they are, `environ` None leaves secrets unread: for looking at a
+    profile without a node. `sets` and `env` are the texts of --set and --env.
+    """
+
+    variables: Mapping[str, str] | None = None
+    environ: Mapping[str, str] | None = field(default=None, repr=False)
+    sets: Sequence[str] = ()
+    env: Sequence[str] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedProfile:
+    """A profile as it would be launched on one node."""
+
+    profile: Profile
+    sources: tuple[str, ...]
+    """Files, the profile's own first, then what it extends."""
+    sha256: str
+    """Of `record.profile_record`; see `record.profile_sha256`."""
+    overrides: dict[str, Any]
+    """Values of --set and --env by dotted key, secrets masked."""
+    secrets: Secrets
+
+
+def resolve(name: str, reader: Reader, inputs: Inputs | None = None) -> ResolvedProfile:
+    """Find, merge, fill in and validate the profile `name`.
+
+    Raises:
+        UsageError: no such profile, not YAML, a cycle of extends, or an option that is not of its form.
+        Invalid: everything else that is wrong, all at once, each with file, line and column.
+    """
+    inputs = inputs or Inputs()
+    chain = _chain(name, reader)
+    overrides = [*map(layers.parse_set, inputs.sets), *map(layers.parse_env, inputs.env)]
+    return _Resolution(chain, overrides, inputs).run()
+
+
+def _chain(name: str, reader: Reader) -> list[Found]:
+    """Return the profile and what it extends, the profile first."""
+    found = [reader.read(name)]
+    while True:
+        last = found[-1]
+        if not isinstance(last.located.data, dict):
+            raise UsageError(f"{last.source}: a profile is a mapping (key: value)")
+        parent = last.located.data.get("extends")
+        if parent is None:
+            return found
+        place = last.located.where(("extends",))
+        if not isinstance(parent, str):
+            raise UsageError(f"{place}: extends wants the name of a profile")
+        found.append(_parent(parent, last, place, reader))
+        if found[-1].source in [each.source for each in found[:-1]]:
+            names = " → ".join(each.name for each in found)
+            raise UsageError(f"{place}: the profiles extend each other in a circle: {names}")
+
+
+def _parent(name: str, child: Found, place: str, reader: Reader) -> Found:
+    try:
+        return reader.read(name, child.source)
+    except NoSuchProfile as error:
+        raise NoSuchProfile(f"{place}: extends: {error.message}", error.hint, error.detail) from None
+
+
+class _Resolution:
+    """One run of `resolve`, holding what its steps share."""
+
+    def __init__(self, chain: list[Found], overrides: list[Override], inputs: Inputs) -> None:
+        self.chain = chain
+        self.files = [each.located for each in reversed(chain)]
+        self.overrides = overrides
+        self.inputs = inputs
+        self.problems: list[Problem] = []
+
+    def run(self) -> ResolvedProfile:
+        data = layers.merge(self.files, self.overrides)
+        self._own_name(data)
+        data = self._filled(data)
+        profile, problems = check(Profile, data, self.where)
+        self.problems += problems
+        secrets = self._secrets(data)
+        self._cross_checks(data)
+        if profile is None or self.problems:
+            raise Invalid(f"profile {self.chain[0].name}", self.problems)
+        sources = tuple(each.source for each in self.chain)
+        return ResolvedProfile(profile, sources, profile_sha256(profile), self._recorded(), secrets)
+
+    def where(self, path: Path_) -> str:
+        return layers.where(path, self.files, self.overrides)
+
+    def _own_name(self, data: dict[str, Any]) -> None:
+        stem = self.chain[0].name
+        if data.setdefault("name", stem) != stem:
+            self._problem(("name",), f"the file is called {stem!r}, and a profile is found by its file's name")
+            data["name"] = stem
+
+    def _filled(self, data: dict[str, Any]) -> dict[str, Any]:
+        data.setdefault("python", "${python}")
+        data.setdefault("log_path", DEFAULT_LOG)
+        if self.inputs.variables is None:
+            return data
+        known = {**self.inputs.variables, NAME_VARIABLE: self.chain[0].name}
+        filled, problems = substitute(data, known, self.where)
+        self.problems += problems
+        return dict(filled)
+
+    def _secrets(self, data: dict[str, Any]) -> Secrets:
+        values: dict[str, str] = {}
+        if self.inputs.environ is None:
+            return Secrets()
+        for path, name in _references(data):
+            value = self.inputs.environ.get(name, "")
+            if value:
+                values[name] = value
+            else:
+                self._problem(path, f"the environment variable {name} is not set here")
+        return Secrets(values)
+
+    def _cross_checks(self, data: dict[str, Any]) -> None:
+        """Report keys that are right by themselves and wrong together."""
+        env, secret_env, args = (_mapping(data.get(key)) for key in ("env", "secret_env", "args"))
+        for name in env.keys() & secret_env.keys():
+            self._problem(("secret_env", name), "stands in env too")
+        if "gpus" in data and "CUDA_VISIBLE_DEVICES" in env:
+            self._problem(("env", "CUDA_VISIBLE_DEVICES"), "gpus says it already")
+        if "config" in args and any(key in data for key in SECRET_KEYS):
+            self._problem(("args", "config"), "a server takes one --config, and that carries the API key")
+
+    def _problem(self, path: Path_, text: str) -> None:
+        self.problems.append(Problem(path, self.where(path), f"{dotted(path)}: {text}"))
+
+    def _recorded(self) -> dict[str, Any]:
+        return {
+            dotted(each.path): MASK if is_secret_path(each.path) or _is_secret_env(each.path) else each.value
+            for each in self.overrides
+        }
+
+
+def _is_secret_env(path: Path_) -> bool:
+    return path[0] == "env" and looks_secret(str(path[-1]))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _references(data: dict[str, Any]) -> list[tuple[Path_, str]]:
+    """Return every well-formed reference to a secret; ill-formed ones are the model's to report."""
+    places: dict[Path_, Any] = {("secret_env", key): value for key, value in _mapping(data.get("secret_env")).items()}
+    places |= {(key,): data[key] for key in SECRET_KEYS if key in data}
+    return [(path, name) for path, value in places.items() if isinstance(value, str) and (name := reference(value))]

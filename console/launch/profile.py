@@ -1,0 +1,189 @@
+"""The form of a launch profile. Secrets stand in it by reference only, so a Profile may be stored and shown."""
+
+# no `from __future__ import annotations`: pydantic reads these annotations while the module runs
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from console.launch.values import (
+    AbsolutePath,
+    Address,
+    Argument,
+    Count,
+    Devices,
+    EnvName,
+    FlagName,
+    Module,
+    NodePath,
+    PatchId,
+    Port,
+    Positive,
+    ProfileName,
+    Prompt,
+    SecretRef,
+    Site,
+    Word,
+)
+from console.validation import known_keys, nearest
+
+MEASURED = ("sglang", "tree", "gpu", "workload", "machine_id")
+"""What two runs may differ in besides the profile: first words of a comparison's keys (`tree.git_head`)."""
+
+
+def _varied_key(key: str) -> str:
+    parts = key.split(".")
+    if parts[0] in MEASURED:
+        return key
+    for length, part in enumerate(parts):
+        known = known_keys(Profile, tuple(parts[:length]))
+        if known and part not in known:
+            near = nearest(part, known)
+            raise ValueError(f"a profile has no key {key!r}" + (f" (nearest: {near})" if near else ""))
+    return key
+
+
+VariedKey = Annotated[StrictStr, AfterValidator(_varied_key)]
+
+
+class Form(BaseModel):
+    """What all parts share: no unknown key, no change after validation."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+class Speculative(Form):
+    """`--speculative-*`. Missing numbers are left to the server."""
+
+    algorithm: Word
+    draft_model_path: NodePath | None = None
+    draft_model_revision: Word | None = None
+    draft_load_format: Word | None = None
+    draft_model_quantization: Word | None = None
+    draft_attention_backend: Word | None = None
+    attention_mode: Word | None = None
+    eagle_topk: Positive | None = None
+    num_draft_tokens: Positive | None = None
+    num_steps: Positive | None = None
+    token_map: NodePath | None = None
+    accept_threshold_single: StrictFloat | None = None
+    accept_threshold_acc: StrictFloat | None = None
+
+
+class Expect(Form):
+    """What the measurements should show."""
+
+    widths: dict[Site, Positive] = Field(default_factory=dict)
+    """Last dimension by site of the shape table."""
+    accept_len: Annotated[StrictFloat, Field(ge=1)] | None = None
+    """sum(completion_tokens) / sum(spec_verify_ct), the bonus token in it."""
+
+
+class Training(Form):
+    """How the draft was trained."""
+
+    capture_layer_outputs: tuple[StrictInt, ...] = ()
+    """The target's layers whose outputs were captured, 0-based, in the order of concatenation; -1 is the embedding."""
+
+
+class Baseline(Form):
+    """What this profile is held against."""
+
+    profile: ProfileName
+    varies: tuple[VariedKey, ...] = ("speculative",)
+    """Dotted keys in which the two may differ; any other difference withholds the verdict."""
+
+
+class ProbeSpec(Form):
+    """How throughput is measured, in blocks of requests; what is missing is decided by `console.probe.workload`."""
+
+    prompt: Prompt | None = None
+    max_new_tokens: Positive | None = None
+    requests_per_block: Positive | None = None
+    blocks: Positive | None = None
+    warmup: Count | None = None
+    """Requests before the first block, discarded."""
+    concurrency: Positive | None = None
+    temperature: Annotated[StrictFloat, Field(ge=0)] | None = None
+    flush_cache: StrictBool | None = None
+    timeout_s: Annotated[StrictFloat, Field(gt=0)] | None = None
+    """Seconds for one request."""
+
+    def given(self) -> dict[str, Any]:
+        """Return the keys that the profile sets."""
+        return self.model_dump(exclude_none=True)
+
+
+class Profile(Form):
+    """One way to start one server. Keys of the server are flags of the same name (`console.launch.flags`)."""
+
+    name: ProfileName
+    description: StrictStr = ""
+    extends: StrictStr | None = None
+
+    python: NodePath = "${python}"
+    """The serving interpreter: an absolute path, or a name that the node looks up."""
+    module: Module = "sglang.launch_server"
+    cwd: AbsolutePath | None = None
+    log_path: AbsolutePath
+    gpus: Devices | None = None
+    """Device indices (CUDA_VISIBLE_DEVICES); None leaves the node's."""
+
+    model_path: NodePath
+    tokenizer_path: NodePath | None = None
+    served_model_name: Word | None = None
+    revision: Word | None = None
+    load_format: Word | None = None
+    trust_remote_code: StrictBool = False
+    dtype: Word | None = None
+    quantization: Word | None = None
+    kv_cache_dtype: Word | None = None
+    context_length: Positive | None = None
+    device: Word | None = None
+    tp_size: Positive = 1
+    pp_size: Positive | None = None
+    dp_size: Positive | None = None
+    ep_size: Positive | None = None
+    nnodes: Positive | None = None
+    node_rank: Count | None = None
+    dist_init_addr: Address | None = None
+    mem_fraction_static: Annotated[StrictFloat, Field(gt=0, lt=1)] | None = None
+    max_running_requests: Positive | None = None
+    max_total_tokens: Positive | None = None
+    chunked_prefill_size: StrictInt | None = None
+    page_size: Positive | None = None
+    host: Word | None = None
+    port: Port = 30000
+    num_continuous_decode_steps: Positive | None = None
+    attention_backend: Word | None = None
+    prefill_attention_backend: Word | None = None
+    decode_attention_backend: Word | None = None
+    sampling_backend: Word | None = None
+    grammar_backend: Word | None = None
+    disable_custom_all_reduce: StrictBool = False
+    disable_overlap_schedule: StrictBool = False
+    disable_radix_cache: StrictBool = False
+    disable_cuda_graph: StrictBool = False
+    skip_server_warmup: StrictBool = False
+    enable_metrics: StrictBool = False
+    decode_log_interval: Positive | None = None
+    watchdog_timeout: StrictFloat | None = None
+    log_level: Word | None = None
+    log_level_http: Word | None = None
+
+    speculative: Speculative | None = None
+    args: dict[FlagName, Argument] = Field(default_factory=dict)
+    """Flags without a key of their own."""
+    env: dict[EnvName, StrictStr] = Field(default_factory=dict)
+    secret_env: dict[EnvName, SecretRef] = Field(default_factory=dict)
+    api_key: SecretRef | None = None
+    admin_api_key: SecretRef | None = None
+
+    patches: tuple[PatchId, ...] = ()
+    expect: Expect = Field(default_factory=Expect)
+    training: Training = Field(default_factory=Training)
+    baseline: Baseline | None = None
+    probe: ProbeSpec = Field(default_factory=ProbeSpec)
+    sweep: dict[StrictStr, Any] = Field(default_factory=dict)
+    """Axes of a sweep; open until the sweep gives it a form."""
+    ready_timeout_s: Annotated[StrictFloat, Field(gt=0)] | None = None
+    """Seconds; None waits while the log or a child is busy."""

@@ -1,0 +1,270 @@
+"""The agent as the rest of the console sees it: typed calls, its errors in our tree, logs that survive a reconnect."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from console.errors import ConsoleError, NegativeResult, NodeLost, Refused, UsageError
+from console.remote.session import LinkLost
+from remote_agent import protocol as wire
+from remote_agent.protocol import AgentError, from_base64, from_wire, to_base64, to_wire
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+
+    from console.remote.session import Session
+
+T = TypeVar("T")
+
+PART = 192 * 1024
+STOP_TIMEOUT_S = 300.0
+FACTS_TIMEOUT_S = 90.0
+START_TIMEOUT_S = 60.0
+
+
+class NodeError(NegativeResult):
+    """The node answered that it could not do it; `kind` is the agent's word for why."""
+
+    def __init__(self, error: AgentError) -> None:
+        super().__init__(error.message, error.hint, error.detail)
+        self.kind = error.kind
+
+
+class NodeRefused(Refused):
+    """The node refused the change; `kind` is the agent's word for why."""
+
+    def __init__(self, error: AgentError) -> None:
+        hints = {"readonly": "Connect with a node whose home can be written.", "locked": "Try again when it is done."}
+        super().__init__(error.message, error.hint or hints.get(error.kind, ""), error.detail)
+        self.kind = error.kind
+
+
+class NodeUsage(UsageError):
+    """The request itself was wrong."""
+
+    def __init__(self, error: AgentError) -> None:
+        super().__init__(error.message, error.hint, error.detail)
+        self.kind = error.kind
+
+
+ERRORS: dict[str, type[NodeError | NodeRefused | NodeUsage]] = {
+    "invalid": NodeUsage,
+    "not_found": NodeError,
+    "readonly": NodeRefused,
+    "locked": NodeRefused,
+    "identity_mismatch": NodeRefused,
+    "hash_mismatch": NodeRefused,
+    "permission": NodeRefused,
+    "refused": NodeRefused,
+    "failed": NodeError,
+    "cancelled": NodeError,
+    "internal": NodeError,
+}
+
+
+def console_error(error: AgentError) -> ConsoleError:
+    """The agent's error in the console's tree."""
+    return ERRORS[error.kind](error)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Bytes of a followed file from `offset` on; `reset` says why the file began anew (the data is empty then)."""
+
+    offset: int
+    data: bytes
+    inode: int
+    size: int
+    """Length of the file when this part was read."""
+    reset: str = ""
+
+
+class Agent:
+    """Typed calls to one node's agent. Every method raises ConsoleError's kin; LinkLost when the link breaks."""
+
+    def __init__(self, session: Session, operator: str) -> None:
+        self.session = session
+        self.operator = operator
+
+    @property
+    def hello(self) -> wire.Hello:
+        assert self.session.hello is not None
+        return self.session.hello
+
+    async def facts(self) -> wire.NodeFacts:
+        return from_wire(wire.NodeFacts, await self._ask("node.facts", timeout=FACTS_TIMEOUT_S))
+
+    async def sglang(self, python: str, env: Mapping[str, str]) -> wire.SGLangFacts:
+        answer = await self._ask("node.sglang", timeout=FACTS_TIMEOUT_S, python=python, env=dict(env))
+        return from_wire(wire.SGLangFacts, answer)
+
+    async def paths(self, paths: Sequence[str]) -> list[wire.PathFacts]:
+        return [from_wire(wire.PathFacts, each) for each in await self._ask("node.paths", paths=list(paths))]
+
+    async def port(self, port: int) -> wire.PortFacts:
+        (only,) = await self._ask("node.ports", ports=[port])
+        return from_wire(wire.PortFacts, only)
+
+    async def processes(self, words: Sequence[str]) -> list[wire.ProcessInfo]:
+        return [from_wire(wire.ProcessInfo, each) for each in await self._ask("node.processes", words=list(words))]
+
+    async def sample(self) -> wire.TelemetrySample:
+        return from_wire(wire.TelemetrySample, await self._ask("telemetry.sample"))
+
+    async def telemetry(self, interval_s: float) -> AsyncGenerator[wire.TelemetrySample]:
+        """Samples until the link breaks or the loop is left."""
+        async with contextlib.aclosing(
+            self.session.stream("telemetry.subscribe", {"interval_s": interval_s})
+        ) as samples:
+            async for each in samples:
+                yield from_wire(wire.TelemetrySample, each.params)
+
+    async def gpu_processes(self) -> wire.GpuProcesses:
+        return from_wire(wire.GpuProcesses, await self._ask("gpus.processes"))
+
+    async def terminate(
+        self, identities: Sequence[wire.Identity], grace_s: float, progress: Callable[[dict[str, Any]], None]
+    ) -> wire.Terminations:
+        answer = await self._change(
+            "gpus.terminate",
+            timeout=STOP_TIMEOUT_S + grace_s,
+            progress=progress,
+            identities=[to_wire(each) for each in identities],
+            grace_s=grace_s,
+        )
+        return from_wire(wire.Terminations, answer)
+
+    async def launch(self, request: wire.LaunchRequest) -> wire.ServerRun:
+        answer = await self._change("servers.launch", timeout=START_TIMEOUT_S, **to_wire(request))
+        return from_wire(wire.ServerRun, answer)
+
+    async def stop_server(
+        self, run_id: str, grace_s: float, progress: Callable[[dict[str, Any]], None]
+    ) -> wire.Terminations:
+        answer = await self._change(
+            "servers.stop", timeout=STOP_TIMEOUT_S + grace_s, progress=progress, run_id=run_id, grace_s=grace_s
+        )
+        return from_wire(wire.Terminations, answer)
+
+    async def servers(self) -> list[wire.ServerRun]:
+        return from_wire(wire.ServerRuns, await self._ask("servers.list")).runs
+
+    async def http(self, port: int, path: str, *, api_key: str = "", timeout_s: float = 5.0) -> wire.HttpReply:
+        answer = await self._ask(
+            "servers.http", timeout=timeout_s + 10, port=port, path=path, api_key=api_key, timeout_s=timeout_s
+        )
+        return from_wire(wire.HttpReply, answer)
+
+    async def start_probe(self, port: int, spec: Mapping[str, Any], record: Mapping[str, Any]) -> wire.ProbeRun:
+        answer = await self._change(
+            "probes.start", timeout=START_TIMEOUT_S, port=port, spec=dict(spec), record=dict(record)
+        )
+        return from_wire(wire.ProbeRun, answer)
+
+    async def stop_probe(self, run_id: str) -> wire.Terminations:
+        return from_wire(wire.Terminations, await self._change("probes.stop", run_id=run_id))
+
+    async def probes(self) -> list[wire.ProbeRun]:
+        return from_wire(wire.ProbeRuns, await self._ask("probes.list")).runs
+
+    async def read_file(self, path: str) -> bytes:
+        """A whole file, in parts that belong together by their hash."""
+        parts, sha256 = b"", ""
+        while True:
+            part = from_wire(wire.FileContent, await self._ask("files.read", path=path, offset=len(parts)))
+            if sha256 and part.sha256 != sha256:
+                raise Refused(f"{path} changed while it was read", "Plan again.")
+            sha256 = part.sha256
+            data = from_base64(part.data)
+            parts += data
+            if len(parts) >= part.size or not data:
+                return parts
+
+    async def read_head(self, path: str, offset: int, length: int) -> bytes:
+        answer = await self._ask("files.head", path=path, offset=offset, length=length)
+        return from_base64(from_wire(wire.FileContent, answer).data)
+
+    async def hashes(self, paths: Sequence[str]) -> list[wire.FileHash]:
+        return from_wire(wire.FileHashes, await self._ask("files.hash", paths=list(paths))).files
+
+    async def ledger(self, root: str) -> list[wire.LedgerEntry]:
+        return from_wire(wire.Ledger, await self._ask("files.ledger", root=root)).entries
+
+    async def put(self, sha256: str, data: bytes) -> None:
+        """Bring content to the node, to be swapped in by `apply_files`."""
+        for offset in range(0, max(1, len(data)), PART):
+            part = data[offset : offset + PART]
+            last = offset + PART >= len(data)
+            await self._change("files.put", sha256=sha256, offset=offset, data=to_base64(part), last=last)
+
+    async def apply_files(
+        self, root: str, patches: Sequence[str], changes: Sequence[wire.FileChange]
+    ) -> list[wire.FileOutcome]:
+        answer = await self._change(
+            "files.apply", root=root, patches=list(patches), changes=[to_wire(each) for each in changes]
+        )
+        return from_wire(wire.FileOutcomes, answer).files
+
+    async def restore_files(self, root: str) -> list[wire.FileOutcome]:
+        return from_wire(wire.FileOutcomes, await self._change("files.restore", root=root)).files
+
+    async def compile(self, python: str, paths: Sequence[str]) -> list[wire.Compiled]:
+        answer = await self._ask("files.compile", timeout=FACTS_TIMEOUT_S, python=python, paths=list(paths))
+        return from_wire(wire.CompiledFiles, answer).files
+
+    async def log_file(self, path: str) -> wire.LogFile:
+        return from_wire(wire.LogFile, await self._ask("logs.stat", path=path))
+
+    async def follow(
+        self, path: str, offset: int = 0, *, inode: int = 0, until_eof: bool = False
+    ) -> AsyncGenerator[LogPart]:
+        """The bytes of a file from `offset` on. After a lost link it goes on where it was: no byte lost or doubled."""
+        while True:
+            params = {"path": path, "offset": offset, "inode": inode, "until_eof": until_eof}
+            try:
+                async with contextlib.aclosing(self.session.stream("logs.follow", params)) as notifications:
+                    async for each in notifications:
+                        part = _log_part(each.method, each.params)
+                        offset, inode = part.offset + len(part.data), part.inode
+                        yield part
+                return
+            except LinkLost:
+                # The link's own state says when it is given up; until then the file waits.
+                await self.session.connected()
+            except AgentError as error:
+                raise console_error(error) from None
+
+    async def _ask(self, method: str, timeout: float = 60.0, **params: Any) -> Any:
+        try:
+            return await self.session.call(method, params, timeout=timeout)
+        except AgentError as error:
+            raise console_error(error) from None
+
+    async def _change(
+        self,
+        method: str,
+        timeout: float = 60.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> Any:
+        params["operator"] = self.operator
+        try:
+            return await self.session.call(method, params, timeout=timeout, progress=progress)
+        except AgentError as error:
+            raise console_error(error) from None
+        except LinkLost as error:
+            raise NodeLost(
+                f"the connection was lost during {method}; whether it was done is not known",
+                "Connect again: the state is read afresh.",
+                error.message,
+            ) from None
+
+
+def _log_part(method: str, params: dict[str, Any]) -> LogPart:
+    if method == "logs.reset":
+        reset = from_wire(wire.LogReset, params)
+        return LogPart(reset.offset, b"", reset.inode, 0, reset.reason)
+    batch = from_wire(wire.LogBatch, params)
+    return LogPart(batch.offset, from_base64(batch.data), batch.inode, batch.size)

@@ -1,0 +1,213 @@
+"""What the node is: facts, the installed SGLang, paths, ports, processes by words in their command line."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import socket
+import subprocess
+from typing import Any, Dict, List, Optional, Set
+
+from remote_agent import lock, processes, state_dir
+from remote_agent.node import Node
+from remote_agent.protocol import (
+    AgentError,
+    NodeFacts,
+    PathFacts,
+    PortFacts,
+    ProcessInfo,
+    SGLangFacts,
+)
+from remote_agent.request import Request, method
+
+PYTHON_TIMEOUT_S = 60.0
+
+# Run by the serving Python. Looks, never imports: importing sglang loads torch.
+_LOOK = """
+import importlib.metadata as m, importlib.util as u, json, platform
+def version(name):
+    try: return m.version(name)
+    except m.PackageNotFoundError: return None
+names = ("torch", "sglang-kernel", "sgl-kernel", "flashinfer-python", "transformers", "triton", "nvidia-nccl-cu12")
+spec = u.find_spec("sglang")
+places = list(spec.submodule_search_locations or []) if spec else []
+print(json.dumps({"python_version": platform.python_version(), "version": version("sglang"),
+    "root": places[0] if places else None,
+    "packages": {n: version(n) for n in names if version(n)}}))
+"""
+
+
+@method()
+def ping(node: Node, request: Request) -> None:
+    """Answer: the heartbeat."""
+
+
+@method()
+def facts(node: Node, request: Request) -> NodeFacts:
+    fallback = node.state_path or "/tmp"
+    _path, scope = lock.node_lock_path(node.options.lock_dir, state_dir.machine_id(), fallback)
+    return NodeFacts(
+        hostname=socket.gethostname(),
+        user=processes.user_name(os.geteuid()),
+        uid=os.geteuid(),
+        kernel=platform.release(),
+        os=_os_name(),
+        cpu_count=os.cpu_count() or 0,
+        memory_total_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        machine_id=state_dir.machine_id(),
+        boot_id=processes.boot_id(),
+        state_dir=node.state_path,
+        cache_dir=os.path.dirname(node.agent_path) if node.agent_path else None,
+        home=os.path.expanduser("~"),
+        lock_scope=scope,
+        pidfd=processes.has_pidfd(),
+        gpu_source=node.gpu.name,
+        gpu_source_reason=node.gpu.reason,
+    )
+
+
+@method()
+def sglang(node: Node, request: Request) -> SGLangFacts:
+    """The SGLang that `python` would import under `env`."""
+    python, env = request.get("python", str), request.get("env", dict, {})
+    try:
+        told = json.loads(_run([python, "-c", _LOOK], dict(os.environ, **env)))
+    except (_RunError, ValueError) as error:
+        return SGLangFacts(python=python, python_version="", version=None, root=None, error=str(error))
+    why = "" if told["root"] else "no package sglang on its path"
+    return SGLangFacts(python=python, error=why, **dict(told, **_git(told["root"])))
+
+
+@method()
+def paths(node: Node, request: Request) -> List[PathFacts]:
+    return [_path_facts(str(path)) for path in request.get("paths", list)]
+
+
+@method()
+def ports(node: Node, request: Request) -> List[PortFacts]:
+    return [_port_facts(_port(value)) for value in request.get("ports", list)]
+
+
+@method()
+def processes_(node: Node, request: Request) -> List[ProcessInfo]:
+    """Processes whose command line or name contains one of `words`; our own agent left out."""
+    words = [str(word) for word in request.get("words", list)]
+    found = (processes.info(pid) for pid in processes.pids() if pid != os.getpid())
+    return [each for each in found if each and any(word in each.title or word in each.comm for word in words)]
+
+
+def _os_name() -> str:
+    try:
+        with open("/etc/os-release", encoding="utf-8") as file:
+            lines = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+        return lines.get("PRETTY_NAME", "Linux").strip('"')
+    except (OSError, UnicodeDecodeError):
+        return "Linux"
+
+
+class _RunError(Exception):
+    pass
+
+
+def _run(argv: List[str], env: Optional[Dict[str, str]] = None) -> str:
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=PYTHON_TIMEOUT_S,
+            env=env,
+        )
+    except OSError as error:
+        raise _RunError(f"{argv[0]} cannot be run: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise _RunError(f"{argv[0]} did not answer within {PYTHON_TIMEOUT_S:.0f} s") from None
+    if done.returncode:
+        last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
+        raise _RunError(f"{argv[0]} exited {done.returncode}: {''.join(last)[:300]}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def _git(root: Optional[str]) -> Dict[str, Any]:
+    """A checkout may carry commits and edits that no version number tells."""
+    if root is None:
+        return {}
+    folder = os.path.realpath(root)
+    while folder != "/" and not os.path.exists(os.path.join(folder, ".git")):
+        folder = os.path.dirname(folder)
+    if folder == "/":
+        return {}
+    git = ["git", "-c", f"safe.directory={folder}", "-C", folder]
+    try:
+        head = _run([*git, "rev-parse", "HEAD"]).strip()
+        dirty = bool(_run([*git, "status", "--porcelain", "--untracked-files=no", "--", root]).strip())
+    except _RunError:
+        return {}
+    return {"git_head": head, "git_dirty": dirty}
+
+
+def _path_facts(path: str) -> PathFacts:
+    parent = os.path.dirname(os.path.abspath(path)) or "/"
+    while not os.path.isdir(parent):
+        parent = os.path.dirname(parent)
+    try:
+        usage = os.statvfs(parent)
+        free: Optional[int] = usage.f_bavail * usage.f_frsize
+    except OSError:
+        free = None
+    exists = os.path.lexists(path)
+    kind = "dir" if os.path.isdir(path) else "file" if os.path.isfile(path) else "other" if exists else "missing"
+    return PathFacts(
+        path=path,
+        kind=kind,
+        readable=os.access(path, os.R_OK),
+        writable=os.access(path, os.W_OK),
+        creatable=not exists and os.access(parent, os.W_OK | os.X_OK),
+        nearest_parent=parent,
+        free_bytes=free,
+        size=os.path.getsize(path) if kind == "file" else None,
+    )
+
+
+def _port(value: Any) -> int:
+    if not isinstance(value, int) or not 0 < value < 65536:
+        raise AgentError("invalid", f"not a TCP port: {value!r}")
+    return value
+
+
+def _port_facts(port: int) -> PortFacts:
+    """Free means: a server could bind it now, on all addresses."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("0.0.0.0", port))
+            return PortFacts(port=port, free=True, reason="")
+        except OSError as error:
+            holders = [each for each in map(processes.info, _listeners(port)) if each]
+            return PortFacts(port=port, free=False, reason=error.strerror or str(error), holders=holders)
+
+
+def _listeners(port: int) -> List[int]:
+    """Pids with a listening socket on the port, as far as their descriptors can be read."""
+    inodes = _listening_inodes(port)
+    found = []
+    for pid in processes.pids() if inodes else []:
+        with contextlib.suppress(PermissionError):
+            if inodes.intersection(processes.open_files(pid)):
+                found.append(pid)
+    return found
+
+
+def _listening_inodes(port: int) -> Set[str]:
+    wanted = f":{port:04X}"
+    inodes: Set[str] = set()
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        try:
+            with open(table, encoding="ascii") as file:
+                rows = [line.split() for line in file][1:]
+        except OSError:
+            continue
+        inodes.update(f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and row[1].endswith(wanted))
+    return inodes

@@ -1,0 +1,69 @@
+"""Probes: run on the node under the supervisor, spooled, so that a lost connection loses no measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import Any, Dict
+
+from remote_agent import processes, runs
+from remote_agent.handlers.gpus import end_processes
+from remote_agent.node import Node
+from remote_agent.protocol import ProbeRun, ProbeRuns, Terminations, from_wire, to_wire
+from remote_agent.request import Request, method
+from remote_agent.state_dir import write_atomic
+
+
+@method(mutates=True)
+def start(node: Node, request: Request) -> ProbeRun:
+    """Start a probe of `spec` (see remote_agent/probe/run.py); its events are in the spool file."""
+    spec = dict(request.get("spec", dict), port=request.get("port", int))
+    run_id = runs.new_run_id()
+    run_dir = node.state.join("runs", run_id)
+    spool = os.path.join(run_dir, "spool.ndjson")
+    record = {
+        "kind": "probe",
+        "operator": request.get("operator", str),
+        "argv": [sys.executable, "-I", node.agent_path, "probe", run_dir],
+        "cwd": "/",
+        "log_path": os.path.join(run_dir, "probe.log"),
+        "spool": spool,
+        "port": spec["port"],
+        "started_at": time.time(),
+        "record": request.get("record", dict, {}),
+    }
+    runs.create(node, run_id, record)
+    # The key, if there is one, lies in this file alone: 0600, and never in a record.
+    write_atomic(os.path.join(run_dir, "spec.json"), json.dumps(spec).encode())
+    os.close(os.open(spool, os.O_WRONLY | os.O_CREAT, 0o600))
+    runs.start_supervisor(node, run_dir, dict(os.environ))
+    return _probe_run(run_dir, dict(record, run_id=run_id))
+
+
+@method(mutates=True)
+def stop(node: Node, request: Request) -> Terminations:
+    """End a probe; what it has spooled stays."""
+    run_dir = runs.path_of(node, request.get("run_id", str))
+    alive = [who for who in runs.RunState(run_dir).members() if processes.is_alive(who)]
+    return Terminations(end_processes(alive, request.get("grace_s", float, 5.0), request))
+
+
+@method()
+def list_(node: Node, request: Request) -> ProbeRuns:
+    return ProbeRuns([_probe_run(path, record) for path, record in runs.each(node, "probe")])
+
+
+def _probe_run(run_dir: str, record: Dict[str, Any]) -> ProbeRun:
+    state = runs.RunState(run_dir)
+    return from_wire(
+        ProbeRun,
+        dict(
+            record,
+            state=state.name,
+            supervisor=to_wire(state.supervisor),
+            exit_code=state.exit.get("exit_code"),
+            ended_at=state.exit.get("ended_at"),
+        ),
+    )

@@ -1,0 +1,203 @@
+"""Processes by /proc: identity that survives pid reuse, trees and sessions, signals by pidfd.
+
+A pid alone names nobody: an identity is (pid, start ticks, boot id), and every signal re-checks it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import pwd
+import signal
+from typing import Dict, Iterator, List, Optional, Set, Tuple
+
+from remote_agent.protocol import Identity, ProcessInfo
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+MAX_CMDLINE = 16 * 1024
+
+
+@functools.lru_cache(maxsize=1)
+def boot_id() -> str:
+    return _read("/proc/sys/kernel/random/boot_id").strip()
+
+
+def pids() -> List[int]:
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()]
+
+
+def identity(pid: int) -> Optional[Identity]:
+    """Who has this pid now; None when nobody has."""
+    stat = _stat(pid)
+    return Identity(pid, int(stat[19]), boot_id()) if stat else None
+
+
+def is_same(who: Identity) -> bool:
+    """Is the process of this identity still there (a zombie counts as there)?"""
+    return identity(who.pid) == who
+
+
+def is_alive(who: Identity) -> bool:
+    """Is it there and not a zombie? A zombie holds no memory and cannot be signalled away."""
+    stat = _stat(who.pid)
+    return bool(stat) and int(stat[19]) == who.start_ticks and stat[0] not in "ZX" and who.boot_id == boot_id()
+
+
+def info(pid: int) -> Optional[ProcessInfo]:
+    """Everything /proc says of a process; None when it is gone."""
+    stat = _stat(pid)
+    if not stat:
+        return None
+    try:
+        uid = os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return None
+    raw = _read_bytes(f"/proc/{pid}/cmdline", MAX_CMDLINE)
+    argv = [part.decode("utf-8", "replace") for part in raw.rstrip(b"\0 ").split(b"\0")] if raw else []
+    comm = _read(f"/proc/{pid}/comm").rstrip("\n")
+    loginuid = _read(f"/proc/{pid}/loginuid").strip()
+    return ProcessInfo(
+        identity=Identity(pid, int(stat[19]), boot_id()),
+        ppid=int(stat[1]),
+        pgid=int(stat[2]),
+        sid=int(stat[3]),
+        uid=uid,
+        user=user_name(uid),
+        comm=comm,
+        title=" ".join(argv).strip() or f"[{comm}]",
+        argv=argv,
+        state=stat[0],
+        age_s=round(max(0.0, _uptime() - int(stat[19]) / _TICKS), 2),
+        cwd=_link(f"/proc/{pid}/cwd"),
+        loginuid=int(loginuid) if loginuid.isdigit() and loginuid != "4294967295" else None,
+        cgroup=_cgroup(pid),
+        rss_bytes=int(stat[21]) * _PAGE,
+    )
+
+
+def user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def session_members(sid: int, since_ticks: int) -> List[int]:
+    """Living processes of a session that began at or after `since_ticks` (a session id can be reused)."""
+    return [
+        pid for pid, stat in _stats() if int(stat[3]) == sid and int(stat[19]) >= since_ticks and stat[0] not in "ZX"
+    ]
+
+
+def descendants(root: int) -> List[int]:
+    """The living tree below a pid, without it."""
+    children: Dict[int, List[int]] = {}
+    for pid, stat in _stats():
+        children.setdefault(int(stat[1]), []).append(pid)
+    found: List[int] = []
+    seen: Set[int] = {root}
+    queue = [root]
+    while queue:
+        for child in children.get(queue.pop(), []):
+            if child not in seen:
+                seen.add(child)
+                found.append(child)
+                queue.append(child)
+    return found
+
+
+def open_files(pid: int) -> List[str]:
+    """What the descriptors of a process point to. Raises PermissionError when we may not look."""
+    try:
+        names = os.listdir(f"/proc/{pid}/fd")
+    except FileNotFoundError:
+        return []
+    links = (_link(f"/proc/{pid}/fd/{name}") for name in names)
+    return [link for link in links if link]
+
+
+def send_signal(who: Identity, number: int) -> bool:
+    """Signal exactly this process. False when it is gone. Raises PermissionError when we may not.
+
+    With a pidfd (Linux 5.3, Python 3.9) the identity is checked after the handle is held, so that a reused pid
+    cannot be hit; without one the check comes immediately before the signal.
+    """
+    if not hasattr(os, "pidfd_open") or not hasattr(signal, "pidfd_send_signal"):
+        if not is_same(who):
+            return False
+        return _kill(who.pid, number)
+    try:
+        fd = os.pidfd_open(who.pid)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return _kill(who.pid, number) if is_same(who) else False
+    try:
+        if not is_same(who):
+            return False
+        signal.pidfd_send_signal(fd, number)
+        return True
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(fd)
+
+
+def has_pidfd() -> bool:
+    if not hasattr(os, "pidfd_open"):
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:
+        return False
+    return True
+
+
+def _kill(pid: int, number: int) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _stats() -> Iterator[Tuple[int, List[str]]]:
+    for pid in pids():
+        stat = _stat(pid)
+        if stat:
+            yield pid, stat
+
+
+def _stat(pid: int) -> List[str]:
+    """The fields of /proc/PID/stat after the name: [0] state, [1] ppid, [2] pgrp, [3] session, [19] start, [21] rss."""
+    text = _read(f"/proc/{pid}/stat")
+    return text[text.rfind(")") + 2 :].split() if text else []
+
+
+def _cgroup(pid: int) -> Optional[str]:
+    lines = _read(f"/proc/{pid}/cgroup").splitlines()
+    return lines[-1].split(":", 2)[-1] if lines else None
+
+
+def _uptime() -> float:
+    return float(_read("/proc/uptime").split()[0])
+
+
+def _link(path: str) -> Optional[str]:
+    try:
+        return os.readlink(path)
+    except OSError:
+        return None
+
+
+def _read(path: str) -> str:
+    return _read_bytes(path, 1 << 20).decode("utf-8", "replace")
+
+
+def _read_bytes(path: str, limit: int) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit)
+    except OSError:
+        return b""
