@@ -16,6 +16,7 @@ Path_ = tuple[str | int, ...]
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
+_PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,8 @@ def _refuse_traps(text: str, source: str) -> None:
     """Refuse aliases (seven lines of them can unfold to gigabytes) and nesting that would exhaust the stack."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        at = f"{source}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        mark = event.start_mark
+        at = f"{source}:{mark.line + 1}:{mark.column + 1}" if mark else source
         if isinstance(event, yaml.AliasEvent):
             raise UsageError(f"{at}: an alias (*{event.anchor}) is not allowed here", "Write the value out.")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -85,6 +87,10 @@ def _refuse_traps(text: str, source: str) -> None:
 
 def _build(node: yaml.Node, path: Path_, marks: dict[Path_, tuple[int, int]], source: str) -> Any:
     marks.setdefault(path, (node.start_mark.line + 1, node.start_mark.column + 1))
+    if not isinstance(node, yaml.ScalarNode) and node.tag not in _PLAIN_TAGS:
+        raise UsageError(
+            f"{source}:{node.start_mark.line + 1}:{node.start_mark.column + 1}: the tag {node.tag} is not used here"
+        )
     if isinstance(node, yaml.MappingNode):
         return _build_mapping(node, path, marks, source)
     if isinstance(node, yaml.SequenceNode):

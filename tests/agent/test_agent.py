@@ -45,7 +45,7 @@ async def test_it_ends_at_eof(connect):
 
 async def test_an_unknown_method_and_a_wrong_parameter_are_named(connect):
     async with connect() as agent:
-        with pytest.raises(NodeUsage, match="no method 'node.nothing'"):
+        with pytest.raises(NodeUsage, match=r"no method 'node\.nothing'"):
             await agent._ask("node.nothing")
         with pytest.raises(NodeUsage, match="'paths' is missing"):
             await agent._ask("node.paths")
@@ -83,9 +83,14 @@ async def test_terminate_checks_identity_before_it_signals(connect):
         process.wait()
 
 
+def _deaf() -> subprocess.Popen[bytes]:
+    ignore = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    code = f"{ignore}; print('ready', flush=True); time.sleep(600)"
+    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+
+
 async def test_terminate_kills_what_ignores_term_after_the_grace(connect):
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(600)"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    process = _deaf()
     assert process.stdout
     try:
         process.stdout.readline()
@@ -168,7 +173,7 @@ async def test_a_command_that_cannot_start_is_an_error_not_a_server(connect, tmp
     async with connect() as agent:
         with pytest.raises(NodeError, match="cannot be started: No such file"):
             await agent.launch(LaunchRequest(["/no/such/python"], {}, str(tmp_path / "log"), 1, "x"))
-        with pytest.raises(NodeError, match="log .* cannot be opened"):
+        with pytest.raises(NodeError, match=r"log .* cannot be opened"):
             await agent.launch(LaunchRequest(["true"], {}, str(tmp_path / "none" / "log"), 1, "x"))
 
 

@@ -9,7 +9,7 @@ from console.errors import UsageError
 def test_it_knows_where_each_key_stands():
     located = yaml_file.load("a: 1\nb:\n  c: [1, {d: 2}]\n", "x.yaml")
     assert located.data == {"a": 1, "b": {"c": [1, {"d": 2}]}}
-    assert located.where(("b", "c", 1, "d")) == "x.yaml:3:10"
+    assert located.where(("b", "c", 1, "d")) == "x.yaml:3:11"
     assert located.where(("b", "nothing")) == "x.yaml:2:1"
 
 
@@ -21,7 +21,7 @@ def test_it_knows_where_each_key_stands():
         ("a: &x [*x]\n", "x.yaml:1:8: an alias"),
         ("[" * 100 + "]" * 100, "nested deeper"),
         ("a: !!timestamp x\n", "x.yaml:1:4: not a usable value"),
-        ("a: !!python/object/apply:os.system [x]\n", "x.yaml"),
+        ("a: !!python/object/apply:os.system [x]\n", "the tag"),
         ("? [a]\n: 1\n", "a key must be plain text"),
     ],
 )
