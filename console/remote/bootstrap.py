@@ -206,7 +206,8 @@ def _command(settings: AgentSettings, before: str, program: str, extra: tuple[st
     args = " ".join(shlex.quote(arg) for arg in ("serve", *settings.args, *extra))
     script = (
         f"{before} for p in {_pythons(settings)}; do "
-        f'if command -v "$p" >/dev/null 2>&1; then exec "$p" -I {program} {args}; fi; done; exit {EXIT_NO_PYTHON}'
+        # A shim of a version switcher is found and does not run: only an interpreter that answers counts.
+        f'if "$p" -V >/dev/null 2>&1; then exec "$p" -I {program} {args}; fi; done; exit {EXIT_NO_PYTHON}'
     )
     return [*settings.exec_prefix, "sh", "-c", script]
 

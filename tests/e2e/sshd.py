@@ -1,0 +1,118 @@
+"""A real OpenSSH server on loopback, with its own keys. Skipped, and said, where there is none."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+START_S = 10.0
+
+
+@dataclass(slots=True)
+class Sshd:
+    """A running server, and the home of a user whose ssh_config knows it as `gpu-node-1`."""
+
+    home: Path
+    port: int
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+    def connections(self) -> list[int]:
+        """Pids of the per-connection children of this server."""
+        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(pid) for pid in path.read_text().split()] if path.exists() else []
+
+    def cut(self) -> int:
+        """Kill every connection of this server, as a broken network would; returns how many."""
+        victims = self.connections()
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        return len(victims)
+
+    def stop(self) -> None:
+        self.cut()
+        self.process.terminate()
+        self.process.wait(10)
+
+
+def start(folder: Path, *, name: str = "gpu-node-1", trusted: bool = True, options: tuple[str, ...] = ()) -> Sshd:
+    """Start it on a free port of 127.0.0.1 with fresh host and user keys."""
+    assert SSHD
+    home = folder / "home"
+    (home / ".ssh").mkdir(mode=0o700, parents=True)
+    for path in (folder / "host_key", home / ".ssh" / "id_ed25519"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
+    authorized = folder / "authorized_keys"
+    shutil.copy(home / ".ssh" / "id_ed25519.pub", authorized)
+    authorized.chmod(0o600)
+    port = _free_port()
+    if os.geteuid() == 0:
+        Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
+    config = folder / "sshd_config"
+    config.write_text(_sshd_config(folder, port, home, options))
+    with (folder / "sshd.log").open("wb") as log:
+        process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log)
+    _write_client(home, name, port, (folder / "host_key.pub").read_text() if trusted else None)
+    _wait_for(port, process, folder / "sshd.log")
+    return Sshd(home, port, folder, process)
+
+
+def _sshd_config(folder: Path, port: int, home: Path, options: tuple[str, ...]) -> str:
+    lines = [
+        f"Port {port}",
+        "ListenAddress 127.0.0.1",
+        f"HostKey {folder / 'host_key'}",
+        f"AuthorizedKeysFile {folder / 'authorized_keys'}",
+        f"PidFile {folder / 'sshd.pid'}",
+        "PasswordAuthentication no",
+        "KbdInteractiveAuthentication no",
+        "PermitRootLogin yes",
+        "StrictModes no",
+        "UsePAM no",
+        "MaxStartups 100",
+        f"SetEnv HOME={home} PATH={os.environ['PATH']}",
+        *options,
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _write_client(home: Path, name: str, port: int, host_key: str | None) -> None:
+    ssh = home / ".ssh"
+    lines = [
+        f"Host {name}",
+        "  HostName 127.0.0.1",
+        f"  Port {port}",
+        f"  User {getpass.getuser()}",
+        f"  IdentityFile {ssh / 'id_ed25519'}",
+        "  IdentitiesOnly yes",
+        f"  UserKnownHostsFile {ssh / 'known_hosts'}",
+    ]
+    (ssh / "config").write_text("\n".join(lines) + "\n")
+    known = f"[127.0.0.1]:{port} {host_key}" if host_key else ""
+    (ssh / "known_hosts").write_text(known)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            with socket.create_connection(("127.0.0.1", port), timeout=1) as probe:
+                if probe.recv(4) == b"SSH-":
+                    return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"sshd did not start: {log.read_text()}")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
