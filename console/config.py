@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
 
 from console import yaml_file
 from console.errors import UsageError
@@ -62,6 +62,14 @@ class NodeConfig(BaseModel):
     exec_prefix: tuple[NonEmpty, ...] = ()
     """Words before the agent's command, such as [docker, exec, -i, NAME]."""
     gpu_source: GpuSource = "auto"
+    nvidia_smi: NonEmpty | None = None
+    """The program that `gpu_source: smi` runs, when it is not `nvidia-smi` on the agent's path."""
+    cache_dir: NonEmpty | None = None
+    """Where the agent's zip is kept on the node; None is ~/.cache/spec-console."""
+    lock_dir: NonEmpty | None = None
+    """Where the writer lock lies; None is where every account of the node sees it."""
+    simulated: StrictBool = False
+    """Mark everything measured there as simulated."""
     state_dir: NonEmpty | None = None
     """Where the agent keeps its state on the node; None is its own choice."""
     gpus: Annotated[StrictInt, Field(ge=0)] | None = None
@@ -70,6 +78,12 @@ class NodeConfig(BaseModel):
     def ssh_name(self, node: str) -> str:
         """Return the name to give to ssh for the node called `node`."""
         return self.ssh or node
+
+    def agent_args(self) -> tuple[str, ...]:
+        """Return the options of the agent on this node (remote_agent/options.py)."""
+        given = {"--state-dir": self.state_dir, "--lock-dir": self.lock_dir, "--nvidia-smi": self.nvidia_smi}
+        words = ("--gpu-source", self.gpu_source)
+        return words + tuple(word for flag, value in given.items() if value for word in (flag, value))
 
     def launch_variables(self) -> dict[str, str]:
         """Return the variables for profiles; `python` is the first interpreter unless set by itself."""

@@ -110,6 +110,9 @@ class Agent:
     async def processes(self, words: Sequence[str]) -> list[wire.ProcessInfo]:
         return [from_wire(wire.ProcessInfo, each) for each in await self._ask("node.processes", words=list(words))]
 
+    async def inspect(self, pids: Sequence[int]) -> list[wire.ProcessInfo]:
+        return [from_wire(wire.ProcessInfo, each) for each in await self._ask("node.inspect", pids=list(pids))]
+
     async def sample(self) -> wire.TelemetrySample:
         return from_wire(wire.TelemetrySample, await self._ask("telemetry.sample"))
 

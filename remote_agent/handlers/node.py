@@ -98,6 +98,13 @@ def processes_(node: Node, request: Request) -> List[ProcessInfo]:
     return [each for each in found if each and any(word in each.title or word in each.comm for word in words)]
 
 
+@method()
+def inspect(node: Node, request: Request) -> List[ProcessInfo]:
+    """The processes of `pids` that are there now."""
+    found = (processes.info(pid) for pid in request.get("pids", list) if isinstance(pid, int))
+    return [each for each in found if each]
+
+
 def _os_name() -> str:
     try:
         with open("/etc/os-release", encoding="utf-8") as file:

@@ -1,0 +1,188 @@
+"""Apply patches to the installed tree: plan with diff, swap, read back, compile with the serving Python."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from console.actions.patch_state import PatchRequest, TreeState, read_tree
+from console.errors import Refused
+from remote_agent.protocol import FileChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from console.actions.node import Node, Say
+    from console.patches.plan import FilePlan
+    from remote_agent.protocol import Compiled
+
+
+@dataclass(frozen=True, slots=True)
+class PatchFile:
+    """One file after it was read back."""
+
+    path: str
+    state: str
+    sha256_before: str | None
+    sha256_after: str | None
+    compiled: bool | None
+    """None: nothing was there to compile."""
+    why: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": self.path,
+            "state": self.state,
+            "sha256_before": self.sha256_before,
+            "sha256_after": self.sha256_after,
+            "compiled": self.compiled,
+            "why": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PatchPlanView:
+    """What would be changed, file by file, with the diffs."""
+
+    request: PatchRequest
+    tree: TreeState
+
+    @property
+    def changes(self) -> tuple[FilePlan, ...]:
+        return tuple(file for plan in self.tree.plans for file in plan.changes)
+
+    @property
+    def blockers(self) -> tuple[FilePlan, ...]:
+        return tuple(file for plan in self.tree.plans for file in plan.blockers)
+
+    def lines(self) -> Iterator[str]:
+        yield f"tree {self.tree.root} (sglang {self.tree.version or 'unknown'})"
+        for plan in self.tree.plans:
+            for file in plan.files:
+                yield f"{plan.patch_id} {file.state:>14} {file.path}  {file.why}"
+        for entry in self.tree.unfinished:
+            yield f"unfinished: {', '.join(entry.patches)} by {entry.operator}; revert takes it back"
+
+    def diff(self) -> str:
+        return "".join(file.diff for plan in self.tree.plans for file in plan.files)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "root": self.tree.root,
+            "version": self.tree.version,
+            "files": [
+                {
+                    "path": file.path,
+                    "state": file.state,
+                    "sha256_before": file.sha256_before,
+                    "sha256_after": file.sha256_after,
+                    "compiled": None,
+                    "why": file.why,
+                    "sites": list(file.sites),
+                }
+                for plan in self.tree.plans
+                for file in plan.files
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PatchOutcome:
+    """Every file as it was read back."""
+
+    root: str
+    files: tuple[PatchFile, ...]
+    ok_states: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(file.state in self.ok_states and file.compiled is not False for file in self.files)
+
+    @property
+    def proof(self) -> str:
+        done = [file for file in self.files if file.state in self.ok_states and file.state != "not-applicable"]
+        compiled = sum(file.compiled is True for file in self.files)
+        wrong = "; ".join(f"{file.path} {file.state} {file.why}" for file in self.files if not self._is_right(file))
+        word = self.ok_states[0]
+        return f"{len(done)} files {word}, {compiled} compiled" + (f"; NOT: {wrong}" if wrong else "")
+
+    def _is_right(self, file: PatchFile) -> bool:
+        return file.state in self.ok_states and file.compiled is not False
+
+    def lines(self) -> Iterator[str]:
+        for file in self.files:
+            compiled = {True: "compiled", False: "DOES NOT COMPILE", None: ""}[file.compiled]
+            yield f"{file.state:>14} {file.path} {compiled} {file.why}".rstrip()
+        yield self.proof
+
+    def to_json(self) -> dict[str, Any]:
+        return {"root": self.root, "files": [file.to_json() for file in self.files]}
+
+
+async def plan(node: Node, request: PatchRequest) -> PatchPlanView:
+    """Read the tree and compute every new text; nothing is changed."""
+    return PatchPlanView(request, await read_tree(node, request))
+
+
+async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
+    """Swap the planned files and verify them. Raises Refused when a file is in the way of all."""
+    started = time.time()
+    if plan.blockers:
+        told = "; ".join(f"{file.path}: {file.state}, {file.why}" for file in plan.blockers)
+        raise Refused(f"nothing was changed: {told}", "Revert or mend these files first; `patch plan` shows the diff.")
+    changes = []
+    for file in plan.changes:
+        assert file.new_text is not None
+        assert file.sha256_after is not None
+        say(f"sending {file.path}")
+        await node.agent.put(file.sha256_after, file.new_text)
+        changes.append(FileChange(file.path, file.sha256_before, file.sha256_after, 0o644))
+    if changes:
+        ids = [each.patch_id for each in plan.tree.plans]
+        say(f"swapping {len(changes)} files")
+        changes = await _with_modes(node, plan.tree.root, changes)
+        await node.agent.apply_files(plan.tree.root, ids, changes)
+    before = {file.path: file.sha256_before for file in plan.changes}
+    outcome = await verify(node, plan.request, before)
+    node.record(started, "patch apply", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
+    return outcome
+
+
+async def verify(node: Node, request: PatchRequest, before: dict[str, str | None] | None = None) -> PatchOutcome:
+    """Read every file back, plan again (it must say applied), compare with the ledger, compile."""
+    tree = await read_tree(node, request)
+    compiled = await _compiled(node, tree)
+    originals = before or _originals(tree)
+    files = [
+        PatchFile(
+            path=file.path,
+            state=file.state,
+            sha256_before=originals.get(file.path, file.sha256_before),
+            sha256_after=file.sha256_before,
+            compiled=compiled[file.path].ok if file.path in compiled else None,
+            why=file.why if file.state != "applied" else compiled[file.path].error,
+        )
+        for each in tree.plans
+        for file in each.files
+    ]
+    return PatchOutcome(tree.root, tuple(files), ("applied", "not-applicable"))
+
+
+async def _with_modes(node: Node, root: str, changes: list[FileChange]) -> list[FileChange]:
+    modes = {each.path: each.mode for each in await node.agent.hashes([f"{root}/{c.path}" for c in changes])}
+    return [
+        FileChange(c.path, c.sha256_before, c.sha256_after, modes.get(f"{root}/{c.path}") or c.mode) for c in changes
+    ]
+
+
+async def _compiled(node: Node, tree: TreeState) -> dict[str, Compiled]:
+    paths = [file.path for each in tree.plans for file in each.files if file.state == "applied"]
+    if not paths:
+        return {}
+    found = await node.agent.compile(tree.python, [f"{tree.root}/{path}" for path in paths])
+    return {each.path.removeprefix(f"{tree.root}/"): each for each in found}
+
+
+def _originals(tree: TreeState) -> dict[str, str | None]:
+    return {file.path: file.sha256_before for entry in tree.ledger for file in entry.files}

@@ -1,0 +1,114 @@
+"""A node as actions see it: its agent, its configuration, profiles resolved for it, and the journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from console.errors import Refused, UsageError
+from console.launch.loader import Inputs, ResolvedProfile, resolve
+from console.node.holders import Holder, classify
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from console.config import NodeConfig
+    from console.launch.library import Library
+    from console.remote.agent import Agent
+    from console.store.journal import Journal
+    from remote_agent.protocol import NodeFacts, ServerRun, SGLangFacts, TelemetrySample
+
+Say = Callable[[str], None]
+"""Tell the user one line of progress: plain text, hostile parts already made plain."""
+
+
+def silent(_line: str) -> None:
+    """Say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What was read of GPUs and servers at one moment."""
+
+    facts: NodeFacts
+    sample: TelemetrySample
+    holders: tuple[Holder, ...]
+    runs: tuple[ServerRun, ...]
+    unreadable_pids: int
+    reason: str
+    """Why holders may be incomplete; empty when they are not."""
+
+
+@dataclass(slots=True)
+class Node:
+    """One connected node."""
+
+    name: str
+    config: NodeConfig
+    agent: Agent
+    library: Library
+    journal: Journal
+    environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+
+    @property
+    def operator(self) -> str:
+        return self.agent.operator
+
+    @property
+    def simulated(self) -> bool:
+        return self.config.simulated
+
+    async def inventory(self) -> Inventory:
+        """Read facts, GPUs, holders and run records."""
+        facts = await self.agent.facts()
+        sample = await self.agent.sample()
+        processes = await self.agent.gpu_processes()
+        runs = await self.agent.servers() if facts.state_dir else []
+        holders = classify(processes.holders, runs, self.operator, facts.uid)
+        return Inventory(facts, sample, holders, tuple(runs), processes.unreadable_pids, processes.reason)
+
+    async def profile(self, name: str, sets: Sequence[str] = (), env: Sequence[str] = ()) -> ResolvedProfile:
+        """Resolve a profile with this node's variables; `${home}` is the home on the node. Raises UsageError."""
+        home = (await self.agent.facts()).home
+        variables = {"home": home, **self.config.launch_variables()}
+        return resolve(name, self.library, Inputs(variables, self.environ, tuple(sets), tuple(env)))
+
+    async def sglang(self, python: str) -> SGLangFacts:
+        return await self.agent.sglang(python, self.config.env)
+
+    async def running(self) -> list[ServerRun]:
+        """Servers with a run record that run now, newest last."""
+        return [run for run in await self.agent.servers() if run.state in ("running", "starting")]
+
+    async def server(self, server: str | None = None, port: int | None = None) -> ServerRun:
+        """The one server that is meant: named, or the only running one of this operator.
+
+        Raises:
+            UsageError: there is none, or it is not clear which.
+        """
+        running = await self.running()
+        if server is not None:
+            return _only([run for run in running if run.run_id == server or run.run_id.endswith(server)], running)
+        if port is not None:
+            return _only([run for run in running if run.port == port], running)
+        return _only([run for run in running if run.operator == self.operator], running)
+
+    def require_ours(self, run: ServerRun, what: str) -> None:
+        """Raises Refused for a server of another operator."""
+        if run.operator != self.operator:
+            raise Refused(f"server {run.run_id} belongs to {run.operator}: {what} is refused", "Ask them.")
+
+    def record(self, at: float, verb: str, request: Mapping[str, Any], outcome: Mapping[str, Any]) -> None:
+        """Keep an action in the journal."""
+        self.journal.add_action(at, self.name, verb, request, outcome)
+
+
+def _only(matching: Sequence[ServerRun], running: Sequence[ServerRun]) -> ServerRun:
+    if len(matching) == 1:
+        return matching[0]
+    known = ", ".join(f"{run.run_id} (port {run.port}, {run.operator})" for run in running) or "none is running"
+    if not matching:
+        raise UsageError("no running server is meant", f"Servers: {known}.")
+    raise UsageError("several servers are running: which one is meant?", f"--server or --port; servers: {known}.")

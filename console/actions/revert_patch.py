@@ -1,0 +1,62 @@
+"""Take patches back to the byte: every ledger entry of the tree, and read again that each file is its original."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from console.actions.apply_patch import PatchFile, PatchOutcome
+from console.actions.patch_state import PatchRequest, TreeState, read_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from console.actions.node import Node, Say
+
+
+@dataclass(frozen=True, slots=True)
+class RevertPlan:
+    """What the ledger says was changed, and would be put back."""
+
+    tree: TreeState
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.tree.ledger
+
+    def lines(self) -> Iterator[str]:
+        yield f"tree {self.tree.root}"
+        for entry in self.tree.ledger:
+            for file in entry.files:
+                act = "remove" if file.sha256_before is None else "restore"
+                yield f"{act} {file.path} ({', '.join(entry.patches)}, by {entry.operator})"
+        if self.is_empty:
+            yield "nothing was applied by this account on this node"
+
+    def to_json(self) -> dict[str, Any]:
+        files = [file for entry in self.tree.ledger for file in entry.files]
+        return {"root": self.tree.root, "files": [{"path": f.path, "sha256_before": f.sha256_before} for f in files]}
+
+
+async def plan(node: Node, request: PatchRequest) -> RevertPlan:
+    return RevertPlan(await read_tree(node, request))
+
+
+async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
+    """Restore, then hash every file again."""
+    started = time.time()
+    root = plan.tree.root
+    ledger = [file for entry in plan.tree.ledger for file in entry.files]
+    say(f"restoring {len(ledger)} files")
+    outcomes = {each.path: each for each in (await node.agent.restore_files(root) if ledger else [])}
+    now = {each.path: each.sha256 for each in await node.agent.hashes([f"{root}/{file.path}" for file in ledger])}
+    files = []
+    for file in ledger:
+        sha256 = now[f"{root}/{file.path}"]
+        state = "original" if sha256 == file.sha256_before else "drifted"
+        why = outcomes[file.path].reason if file.path in outcomes else ""
+        files.append(PatchFile(file.path, state, file.sha256_after, sha256, None, why))
+    outcome = PatchOutcome(root, tuple(files), ("original",))
+    node.record(started, "patch revert", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
+    return outcome

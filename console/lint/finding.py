@@ -1,0 +1,28 @@
+"""One finding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Severity = Literal["error", "warn", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found: what, where, what to do; an error stops a launch unless `rule` is allowed."""
+
+    rule: str
+    severity: Severity
+    message: str
+    hint: str = ""
+    evidence: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "message": self.message,
+            "hint": self.hint,
+            "evidence": self.evidence,
+        }

@@ -1,0 +1,102 @@
+"""Classify who holds GPU memory: ours, same user, foreign, system, ghost.
+
+Ours means: a run record of *this operator*. A shared account or root does not make a colleague's server ours.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from remote_agent.protocol import GpuHolder, ProcessInfo, ServerRun
+
+Kind = Literal["ours", "same-user", "foreign", "system", "ghost"]
+
+SYSTEM_COMMS = frozenset(
+    {
+        "nvidia-persiste",  # nvidia-persistenced, cut to 15 characters as every comm is
+        "nv-fabricmanage",
+        "nv-hostengine",
+        "dcgm",
+        "dcgm-exporter",
+        "Xorg",
+        "Xwayland",
+        "gnome-shell",
+        "nvidia-cuda-mps",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One process on the GPUs, with everything that a decision about it needs."""
+
+    pid: int
+    kind: Kind
+    memory_by_gpu: tuple[tuple[int, int | None], ...]
+    """(GPU index, used bytes), None where the driver does not tell."""
+    evidence: str
+    process: ProcessInfo | None
+    run_id: str | None = None
+    """The run record that it belongs to, whoever's it is."""
+    operator: str | None = None
+
+    @property
+    def gpus(self) -> tuple[int, ...]:
+        return tuple(index for index, _used in self.memory_by_gpu)
+
+    @property
+    def memory_used_bytes(self) -> int | None:
+        """Over all GPUs; None when one of them is unknown."""
+        total = 0
+        for _index, used in self.memory_by_gpu:
+            if used is None:
+                return None
+            total += used
+        return total
+
+
+def classify(holders: Iterable[GpuHolder], runs: Sequence[ServerRun], operator: str, uid: int) -> tuple[Holder, ...]:
+    """Group the driver's rows by process and say whose each is, by pid order."""
+    owner = {member.identity: run for run in runs for member in run.children}
+    rows: dict[int, list[GpuHolder]] = defaultdict(list)
+    for each in holders:
+        rows[each.pid].append(each)
+    found = []
+    for pid, mine in sorted(rows.items()):
+        process = mine[0].process
+        run = owner.get(process.identity) if process else None
+        found.append(
+            Holder(
+                pid=pid,
+                kind=_kind(process, run, operator, uid),
+                memory_by_gpu=_memory(mine),
+                evidence=", ".join(sorted({each.evidence for each in mine})),
+                process=process,
+                run_id=run.run_id if run else None,
+                operator=run.operator if run else None,
+            )
+        )
+    return tuple(found)
+
+
+def _kind(process: ProcessInfo | None, run: ServerRun | None, operator: str, uid: int) -> Kind:
+    if process is None:
+        return "ghost"
+    if process.comm in SYSTEM_COMMS:
+        return "system"
+    if run is not None and run.operator == operator:
+        return "ours"
+    return "same-user" if process.uid == uid else "foreign"
+
+
+def _memory(rows: Iterable[GpuHolder]) -> tuple[tuple[int, int | None], ...]:
+    by_gpu: dict[int, int | None] = {}
+    for each in rows:
+        known = by_gpu.get(each.gpu_index)
+        by_gpu[each.gpu_index] = each.memory_used_bytes if known is None else known
+    return tuple(sorted(by_gpu.items()))

@@ -1,0 +1,71 @@
+"""The verdict per GPU: free, held (by whom) or unknown (why). "Freed" is a measured state, never a wish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from console.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from console.node.holders import Holder
+    from remote_agent.protocol import GpuSample, TelemetrySample
+
+TOLERANCE_BYTES = 64 * 1024 * 1024
+"""Above a GPU's idle reading. A context that is being torn down holds 4 MiB (seen on H200)."""
+
+
+@dataclass(frozen=True, slots=True)
+class GpuVerdict:
+    """One GPU: `state` free, held or unknown, and the reason in words."""
+
+    index: int
+    state: Literal["free", "held", "unknown"]
+    memory_used_bytes: int | None
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "index": self.index,
+            "state": self.state,
+            "memory_used_bytes": self.memory_used_bytes,
+            "reason": self.reason,
+        }
+
+
+def verdicts(
+    sample: TelemetrySample,
+    holders: Sequence[Holder],
+    *,
+    gpus: Collection[int] | None = None,
+    idle_bytes: Mapping[int, int] | None = None,
+) -> tuple[GpuVerdict, ...]:
+    """Judge the GPUs of `gpus` (None: all). `idle_bytes`: what each reads with nobody on it, 0 where not recorded."""
+    chosen = [gpu for gpu in sample.gpus if gpus is None or gpu.index in gpus]
+    idle = idle_bytes or {}
+    found = [_verdict(gpu, holders, idle.get(gpu.index, 0)) for gpu in chosen]
+    missing = sorted(set(gpus or ()) - {gpu.index for gpu in chosen})
+    why = sample.reason or "the node does not list it"
+    found += [GpuVerdict(index, "unknown", None, f"no reading: {why}") for index in missing]
+    return tuple(found)
+
+
+def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict:
+    used = gpu.memory_used_bytes
+    mine = [holder for holder in holders if gpu.index in holder.gpus and holder.kind != "system"]
+    if used is None:
+        return GpuVerdict(gpu.index, "unknown", None, "the driver does not tell its used memory")
+    if mine:
+        return GpuVerdict(gpu.index, "held", used, "; ".join(_who(holder, gpu.index) for holder in mine))
+    if used <= idle + TOLERANCE_BYTES:
+        return GpuVerdict(gpu.index, "free", used, f"{format_bytes(used)} used, no process")
+    return GpuVerdict(gpu.index, "held", used, f"{format_bytes(used)} used by no process that can be seen")
+
+
+def _who(holder: Holder, index: int) -> str:
+    used = format_bytes(dict(holder.memory_by_gpu)[index])
+    if holder.process is None:
+        return f"{used}: pid {holder.pid} of another pid namespace"
+    return f"{used}: pid {holder.pid} {holder.process.title[:60]} of {holder.process.user} ({holder.kind})"
