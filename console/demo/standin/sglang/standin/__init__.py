@@ -1,0 +1,1 @@
+"""SIMULATED: what the stand-in needs and the real SGLang does not have: shapes for tensors, a table for speeds."""

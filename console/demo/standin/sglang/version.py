@@ -1,0 +1,1 @@
+__version__ = "0.5.12.post1+simulated"
