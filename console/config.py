@@ -72,6 +72,8 @@ class NodeConfig(BaseModel):
     """Mark everything measured there as simulated."""
     state_dir: NonEmpty | None = None
     """Where the agent keeps its state on the node; None is its own choice."""
+    sets: tuple[NonEmpty, ...] = ()
+    """Profile keys that this node always sets, as `--set` would (port=18000); the user's own `--set` goes over them."""
     gpus: Annotated[StrictInt, Field(ge=0)] | None = None
     """How many GPUs to expect; None is however many are found."""
 

@@ -73,7 +73,7 @@ class Node:
         """Resolve a profile with this node's variables; `${home}` is the home on the node. Raises UsageError."""
         home = (await self.agent.facts()).home
         variables = {"home": home, **self.config.launch_variables()}
-        return resolve(name, self.library, Inputs(variables, self.environ, tuple(sets), tuple(env)))
+        return resolve(name, self.library, Inputs(variables, self.environ, (*self.config.sets, *sets), tuple(env)))
 
     async def sglang(self, python: str) -> SGLangFacts:
         return await self.agent.sglang(python, self.config.env)

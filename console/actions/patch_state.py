@@ -28,6 +28,8 @@ class PatchRequest:
     sets: tuple[str, ...] = ()
     all_models: bool = False
     delivery: str = "in-place"
+    python: str | None = None
+    """The serving Python, where no profile names it; None is the node's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ async def read_tree(node: Node, request: PatchRequest) -> TreeState:
         raise UsageError(f"the delivery {request.delivery!r} is not built in yet", "Use --delivery in-place.")
     resolved = await node.profile(request.profile, request.sets) if request.profile else None
     ids = request.ids or (resolved.profile.patches if resolved else ()) or tuple(patches())
-    python = resolved.profile.python if resolved else node.config.launch_variables().get("python", "python3")
+    python = _python(node, request, resolved)
     facts = await node.sglang(python)
     if facts.root is None:
         raise NegativeResult(f"no SGLang for {python} on {node.name}: {facts.error}", "Set `python` of the node.")
@@ -74,6 +76,12 @@ async def read_tree(node: Node, request: PatchRequest) -> TreeState:
     plans = [await _plan(node, patch_id, facts.root, known, all_models=all_models) for patch_id in ids]
     ledger = await node.agent.ledger(facts.root)
     return TreeState(facts.root, python, facts.version, tuple(plans), tuple(ledger))
+
+
+def _python(node: Node, request: PatchRequest, resolved: ResolvedProfile | None) -> str:
+    if resolved:
+        return resolved.profile.python
+    return request.python or node.config.launch_variables().get("python", "python3")
 
 
 async def architectures(node: Node, resolved: ResolvedProfile) -> Architectures:

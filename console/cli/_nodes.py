@@ -1,0 +1,83 @@
+"""From a NODE word to a connected node: the embedded node, this machine, or a name that ssh knows."""
+
+from __future__ import annotations
+
+import getpass
+import socket
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from console import paths
+from console.actions.node import Node
+from console.config import DEMO, NodeConfig, load_nodes, node_config
+from console.launch.library import Library
+from console.remote.agent import Agent
+from console.remote.connect import make_session
+from console.store.journal import Journal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from console.cli._shared import Options
+    from console.paths import Paths
+
+
+@asynccontextmanager
+async def open_node(name: str, options: Options, *, reconnect: bool) -> AsyncIterator[Node]:
+    """Connect to a node; hang up at the end. Raises Unreachable, AgentStartFailed, UsageError."""
+    here = paths.locate()
+    node = make_node(name, options, here, reconnect=reconnect)
+    try:
+        await node.agent.session.open()
+        yield node
+    finally:
+        await node.agent.session.close()
+        node.journal.close()
+
+
+def make_node(name: str, options: Options, here: Paths, *, reconnect: bool) -> Node:
+    """Everything of a node but the connection."""
+    config = configured(name, here)
+    session = make_session(
+        name,
+        config,
+        readonly=options.readonly,
+        accept_new_host_key=options.accept_new_host_key,
+        reconnect=reconnect,
+    )
+    return Node(name, config, Agent(session, operator()), Library(here.profiles), Journal(here.database))
+
+
+def configured(name: str, here: Paths) -> NodeConfig:
+    """The configuration of a node. Raises UsageError."""
+    if name == DEMO:
+        return _embedded(here)
+    return node_config(load_nodes(here.nodes_file), name)
+
+
+def operator() -> str:
+    """Who this console acts for: its user and host."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = "unknown"
+    return f"{user}@{socket.gethostname()}"
+
+
+def _embedded(here: Paths) -> NodeConfig:
+    from console.demo.setup import prepare
+
+    demo = prepare(here.data / "demo")
+    return NodeConfig(
+        transport="local",
+        python=(demo.python,),
+        variables=demo.variables,
+        sets=(f"port={demo.port}", "host=127.0.0.1"),
+        env=demo.env,
+        gpu_source="smi",
+        nvidia_smi=str(demo.nvidia_smi),
+        state_dir=str(demo.state_dir),
+        cache_dir=str(demo.home / "cache"),
+        lock_dir=str(demo.state_dir),
+        simulated=True,
+    )

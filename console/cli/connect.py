@@ -1,0 +1,31 @@
+"""connect NODE: the TUI; every action in it is a verb here."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from console.cli._shared import Options, node_argument, shared_options
+from console.errors import UsageError
+
+
+@click.command("connect")
+@node_argument
+@shared_options
+def COMMAND(node: str, options: Options) -> int:
+    """Open the console on NODE."""
+    return open_console(node, options)
+
+
+def open_console(node: str, options: Options) -> int:
+    """Run the TUI. Raises UsageError without a terminal."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("connect needs a terminal", "Without one, use the verbs: status, launch, runbook … --json.")
+    from console import paths
+    from console.cli._nodes import make_node
+    from console.tui.app import ConsoleApp
+
+    app = ConsoleApp(make_node(node, options, paths.locate(), reconnect=True))
+    app.run()
+    return app.return_code or 0

@@ -1,0 +1,28 @@
+"""demo: the embedded node (simulated); the TUI on a terminal, the runbook without one."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from console.cli._shared import Options, on_node, shared_options
+
+PROFILE = "kimi-k2.5-eagle3-debug"
+
+
+@click.command("demo")
+@shared_options
+def COMMAND(options: Options) -> int:
+    """Try everything on the embedded node: no GPU, no SSH, no SGLang; all of it SIMULATED."""
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from console.cli.connect import open_console
+
+        return open_console("demo", options)
+    from dataclasses import replace
+
+    from console.actions.runbook import RunbookRequest
+    from console.cli.runbook import walk
+
+    confirmed = replace(options, yes=True)
+    return on_node("demo", options, lambda node: walk(node, confirmed, RunbookRequest(PROFILE)))
