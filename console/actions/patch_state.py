@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,8 @@ async def _plan(node: Node, patch_id: str, root: str, known: Architectures, *, a
     files = {
         path: await node.agent.read_file(f"{root}/{path}") if f"{root}/{path}" in present else None for path in paths
     }
-    return plan(wanted, files)
+    # A tree of big files takes a quarter of a second: the screen must not stand still meanwhile.
+    return await asyncio.to_thread(plan, wanted, files)
 
 
 def _architectures(config: dict[str, Any]) -> tuple[str, ...]:

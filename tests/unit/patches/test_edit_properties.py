@@ -1,0 +1,105 @@
+"""Random sources: what is put in comes out, and nothing else moves."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from console.patches import edit, source
+from console.patches.anchor import Anchor, find
+from console.patches.refusals import Conflict
+
+MARK = "  # spec-console test"
+CODE = f"import os as _x; _x.environ.get('A') == '1' and f(self){MARK}"
+HERE = Anchor("A", ast.If, ("self.here",), needs="here", absent="")
+
+SIMPLE = st.sampled_from(
+    [
+        "x = 1",
+        "y = '''\n  if self.here:\n'''",
+        "z = (1,\n2)",
+        "pass  # é日",
+        "w = 1; v = 2",
+        "",
+        "# note",
+        "f(\\\n1)",
+        "é = 'ü'",
+    ]
+)
+HEADS = ["if a:", "for b in c:", "while d:", "with e as f:", "try:", "def g(h):", "class I:", "async def j():"]
+
+
+@st.composite
+def blocks(draw: st.DrawFn, depth: int) -> list[str]:
+    """Lines of a block, each to be indented by `depth` units; physical continuation lines stay as they are."""
+    lines: list[str] = []
+    for _ in range(draw(st.integers(0, 4))):
+        if depth < 4 and draw(st.booleans()):
+            head = draw(st.sampled_from(HEADS))
+            lines += [head, *_indented(draw(blocks(depth + 1)))]
+            if head == "if a:" and draw(st.booleans()):
+                lines += ["elif k:", *_indented(draw(blocks(depth + 1))), "else:", *_indented(["pass"])]
+            if head == "try:":
+                lines += ["except Exception as l:", *_indented(draw(blocks(depth + 1)))]
+        else:
+            lines.append(draw(SIMPLE))
+    return [*lines, "pass"]
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"\N{NULL}{line}" if line else line for line in lines]
+
+
+@st.composite
+def sources(draw: st.DrawFn) -> bytes:
+    anchor = draw(
+        st.sampled_from(
+            [
+                ["if self.here:", *_indented(["x = 1"])],
+                ["if self.here: x = 1"],
+                ["if self.here: x = 1; y = 2  # c"],
+                ["if (self.here", "   ):", *_indented(["x = '''", "'''"]), "else:", *_indented(["y"])],
+                ["if self.here:", *_indented(["x"]), "elif b:", *_indented(["if c:", *_indented(["y"])])],
+            ]
+        )
+    )
+    body = [*draw(blocks(2)), *anchor, *draw(blocks(2))]
+    if draw(st.booleans()):
+        body = [draw(st.sampled_from(HEADS[:4])), *_indented(body)]
+    lines = [*draw(blocks(0)), "class C:", *_indented(["def f(self):", *_indented(body)]), *draw(blocks(0))]
+    unit = draw(st.sampled_from(["    ", "\t", " ", "  "]))
+    end = draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    text = "\n".join(lines).replace("\N{NULL}", unit).replace("\n", end) + draw(st.sampled_from(["", end, end * 2]))
+    return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode()
+
+
+@settings(max_examples=300, deadline=None)
+@given(sources(), st.sampled_from(["before", "after"]), st.integers(1, 3))
+def test_strip_undoes_insert_to_the_byte(data: bytes, where: edit.Where, times: int) -> None:
+    text = source.read(data)
+    statement = find(HERE, text.tree).statement
+    lines = [edit.line(text, statement, where, CODE)] * times
+    new = edit.insert(text, lines)
+    edit.check(text, new, lines, MARK)
+    assert edit.strip(new, MARK) == data
+    kept = [one for one in new.splitlines(keepends=True) if MARK.encode() not in one]
+    assert b"".join(kept).rstrip(b"\r\n") == data.rstrip(b"\r\n")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200))
+def test_any_bytes_parse_or_are_a_named_conflict(data: bytes) -> None:
+    text = None
+    with contextlib.suppress(Conflict):  # whatever else it raised would fail here
+        text = source.read(data)
+    assert text is None or b"".join(text.lines) == data
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from([b"x\n", b"\n", b"y\r\n", b"\r", b"z", MARK.encode() + b"\n", b"a" + MARK.encode()])))
+def test_strip_is_idempotent(parts: list[bytes]) -> None:
+    once = edit.strip(b"".join(parts), MARK)
+    assert edit.strip(once, MARK) == once

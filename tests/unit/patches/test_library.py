@@ -1,0 +1,80 @@
+"""The catalog: every patch is well formed, and its lines are what they should be."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from console import registry
+from console.errors import UsageError
+from console.patches import catalog, library
+
+PATCHES = sorted(library.patches().values(), key=lambda patch: patch.id)
+
+
+def test_every_module_of_the_catalog_is_the_patch_of_its_name() -> None:
+    assert [name.replace("_", "-") for name in registry.stems(catalog)] == sorted(library.patches())
+
+
+def test_an_unknown_patch_names_those_there_are() -> None:
+    with pytest.raises(UsageError) as caught:
+        library.patch("eagle3-shape")
+    assert "eagle3-shapes" in caught.value.hint
+
+
+@pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.id)
+class TestEveryPatch:
+    def test_its_module_says_what_it_is_for(self, patch: library.Patch) -> None:
+        module = registry.modules(catalog)[patch.id.replace("-", "_")]
+        assert module.__doc__
+        assert patch.title
+
+    def test_paths_are_relative_and_named_once(self, patch: library.Patch) -> None:
+        paths = [patch.helper.path, *(edit.path for edit in patch.edits)]
+        assert len(set(paths)) == len(paths)
+        assert all(path.startswith("srt/") and ".." not in path and "\\" not in path for path in paths)
+
+    def test_only_files_of_a_model_have_architectures(self, patch: library.Patch) -> None:
+        assert all(bool(edit.architectures) == (edit.role != "always") for edit in patch.edits)
+
+    def test_inserted_lines_are_one_line_of_ascii_that_old_pythons_parse(self, patch: library.Patch) -> None:
+        for insert in (insert for edit in patch.edits for insert in edit.inserts):
+            code = patch.code(insert)
+            ast.parse(code, feature_version=(3, 8))
+            assert code.isascii()
+            assert "\n" not in code
+            assert code.endswith(patch.mark)
+            assert insert.site in insert.call
+
+    def test_what_it_calls_is_in_its_runtime_file(self, patch: library.Patch) -> None:
+        tree = ast.parse(patch.helper.text, feature_version=(3, 8))
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        called = {insert.call.split("(")[0] for edit in patch.edits for insert in edit.inserts}
+        assert called <= functions
+
+    def test_its_runtime_file_needs_the_standard_library_only(self, patch: library.Patch) -> None:
+        imports = {
+            (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+            for node in ast.walk(ast.parse(patch.helper.text))
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        assert imports <= {"itertools", "os", "re", "select", "sys"}
+
+    def test_its_runtime_file_is_told_by_its_first_line(self, patch: library.Patch) -> None:
+        assert patch.helper.heading.decode() == f"# spec-console runtime: {patch.id}"
+        assert patch.helper.module.startswith("sglang.srt._spec_console_")
+
+
+def test_a_line_does_nothing_while_the_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    patch = library.patch("eagle3-shapes")
+    for insert in (insert for edit in patch.edits for insert in edit.inserts):
+        for value in ("0", "", None):
+            monkeypatch.delenv(patch.env, raising=False)
+            if value is not None:
+                monkeypatch.setenv(patch.env, value)
+            exec(patch.code(insert), {})  # would raise: nothing that it names is there
+        monkeypatch.setenv(patch.env, "1")
+        with pytest.raises(ModuleNotFoundError, match="sglang"):
+            exec(patch.code(insert), {})
