@@ -23,6 +23,8 @@ class Request:
         self.params = params
         self.wire = wire
         self.stop = threading.Event()
+        self.is_stream = False
+        """It has sent notifications: its reply comes after them."""
         self._closing = closing
         self._credit = threading.Semaphore(WINDOW)
 
@@ -57,6 +59,7 @@ class Request:
 
     def send(self, notification: str, message: Any) -> bool:
         """Send one message of this call's stream; wait while the window or the wire is full. False: give up."""
+        self.is_stream = True
         while not self._credit.acquire(timeout=0.2):
             if self.is_stopped:
                 return False

@@ -67,7 +67,8 @@ class Server:
     def _answer(self, name: Any, request: Request) -> None:
         try:
             result = to_wire(self._call(name, request))
-            self._wire.send_control({"jsonrpc": "2.0", "id": request.call_id, "result": result})
+            send = self._wire.send_after_bulk if request.is_stream else self._wire.send_control
+            send({"jsonrpc": "2.0", "id": request.call_id, "result": result})
         except WireClosed:
             pass
         except AgentError as error:

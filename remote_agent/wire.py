@@ -74,6 +74,10 @@ class Wire:
             self._change.notify_all()
         return True
 
+    def send_after_bulk(self, message: Dict[str, Any]) -> None:
+        """Send the end of a stream: it must not overtake the batches that wait."""
+        self._put(self._bulk, encode_line(message))
+
     def close(self) -> None:
         """Write out control messages that wait, then stop."""
         with self._change:

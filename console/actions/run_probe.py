@@ -88,11 +88,17 @@ async def plan(
 ) -> ProbePlan:
     """Find the server and its workload. Raises UsageError."""
     run = await node.server(server, port)
-    given = {**((run.record.get("profile") or {}).get("probe") or {}), **(overrides or {})}
-    workload = workload_from_profile({key: value for key, value in given.items() if value is not None})
+    workload = workload_from_profile(load_of(run.record, overrides or {}))
     if run.operator != node.operator:
         workload = replace(workload, flush_cache=False)
     return ProbePlan(run, workload)
+
+
+def load_of(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """The profile's load, with what the user gave over it; an option that was not given changes nothing."""
+    given = (record.get("profile") or {}).get("probe") or {}
+    layers = {**given, **{key: value for key, value in overrides.items() if value is not None}}
+    return {key: value for key, value in layers.items() if value is not None}
 
 
 async def run(node: Node, plan: ProbePlan, say: Say) -> ProbeOutcome:

@@ -315,3 +315,12 @@ async def test_a_follow_goes_on_over_a_broken_link_without_loss_or_double(connec
                 break
         assert got == content
         assert breaks == 3
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 40])
+async def test_reading_to_the_end_gives_every_byte_before_the_call_ends(connect, tmp_path, chunks):
+    log = tmp_path / "x.log"
+    log.write_bytes(os.urandom(65536 * chunks - 7))
+    async with connect() as agent:
+        got = b"".join([part.data async for part in agent.follow(str(log), until_eof=True)])
+        assert got == log.read_bytes()

@@ -42,9 +42,17 @@ def holders(home):
     return sorted(found + _colleague(home), key=lambda holder: (holder.gpu, holder.pid))
 
 
-def _rank(home, pid, title):
+def _environ(pid):
     environ = _read("/proc/%d/environ" % pid).decode("utf-8", "replace").split("\0")
-    values = dict(pair.partition("=")[::2] for pair in environ if "=" in pair)
+    return dict(pair.partition("=")[::2] for pair in environ if "=" in pair)
+
+
+def _rank(home, pid, title):
+    values = _environ(pid)
+    if "SPEC_CONSOLE_DEMO" not in values:
+        # A real SGLang's rank has overwritten its environment with its title; its launcher has not.
+        stat = _read("/proc/%d/stat" % pid).rpartition(b")")[2].split()
+        values = _environ(int(stat[1])) if len(stat) > 1 else {}
     match = TITLE.match(title)
     if match is None or values.get("SPEC_CONSOLE_DEMO") != home:
         return []

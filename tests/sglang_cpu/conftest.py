@@ -1,0 +1,84 @@
+"""One node for all tests here: a real sshd on loopback, a real SGLang on the CPU behind it, the stub nvidia-smi."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from console import yaml_file
+from console.demo.setup import prepare as prepare_demo
+from tests.e2e import sshd as sshd_module
+from tests.sglang_cpu import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.e2e.sshd import Sshd
+    from tests.sglang_cpu.environment import CpuSGLang
+
+NODE = "gpu-node-1"
+PROFILES = Path(__file__).parent / "profiles"
+VERB_TIMEOUT_S = 800.0
+
+
+@dataclass(slots=True)
+class Site:
+    """A console's home, and the node that it knows as gpu-node-1."""
+
+    home: Path
+    sshd: Sshd
+    cpu: CpuSGLang
+
+    def environ(self) -> dict[str, str]:
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "SSH_AUTH"))}
+        return {**kept, "HOME": str(self.sshd.home), "SPEC_CONSOLE_HOME": str(self.home)}
+
+    def run(self, *words: str) -> tuple[int, dict[str, Any], str]:
+        """Run a verb with --json; its exit code, its object, its narration."""
+        done = subprocess.run(
+            [sys.executable, "-c", "from console.cli import main; main()", *words, "--json"],
+            env=self.environ(),
+            capture_output=True,
+            text=True,
+            timeout=VERB_TIMEOUT_S,
+            check=False,
+        )
+        return done.returncode, json.loads(done.stdout), done.stderr
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    if sshd_module.SSHD is None:
+        pytest.skip("no sshd on this machine (Debian: apt-get install openssh-server)")
+    try:
+        cpu = environment.prepare()
+    except environment.Unavailable as reason:
+        pytest.skip(f"no SGLang on this CPU: {reason}")
+    folder = tmp_path_factory.mktemp("site")
+    server = sshd_module.start(folder / "sshd")
+    home = folder / "console"
+    (home / "config" / "profiles").mkdir(parents=True)
+    (home / "logs").mkdir()
+    for profile in PROFILES.glob("*.yaml"):
+        (home / "config" / "profiles" / profile.name).write_bytes(profile.read_bytes())
+    demo = prepare_demo(folder / "gpus")
+    node = {
+        "python": [str(cpu.python)],
+        "variables": {"models": str(cpu.pair), "logs": str(home / "logs")},
+        "env": {**cpu.env(), "SPEC_CONSOLE_DEMO": str(demo.home)},
+        "gpu_source": "smi",
+        "nvidia_smi": str(demo.nvidia_smi),
+    }
+    (home / "config" / "nodes.yaml").write_text(yaml_file.dump({NODE: node}))
+    made = Site(home, server, cpu)
+    yield made
+    made.run("free", NODE, "--yes")
+    made.run("patch", "revert", NODE, "--yes")
+    server.stop()
