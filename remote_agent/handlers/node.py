@@ -8,6 +8,7 @@ import os
 import platform
 import socket
 import subprocess
+import tempfile
 from typing import Any, Dict, List, Optional, Set
 
 from remote_agent import lock, processes, state_dir
@@ -171,11 +172,22 @@ def _path_facts(path: str) -> PathFacts:
         kind=kind,
         readable=os.access(path, os.R_OK),
         writable=os.access(path, os.W_OK),
-        creatable=not exists and os.access(parent, os.W_OK | os.X_OK),
+        creatable=not exists and _can_create_in(parent),
         nearest_parent=parent,
         free_bytes=free,
         size=os.path.getsize(path) if kind == "file" else None,
     )
+
+
+def _can_create_in(folder: str) -> bool:
+    """Try it: the mode bits say yes to root on file systems that say no."""
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return False
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _port(value: Any) -> int:

@@ -1,0 +1,194 @@
+"""The whole loop and its errors on the embedded node, by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli import Console, free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PROFILE = "kimi-k2.5-eagle3-debug"
+
+
+@pytest.fixture
+def console(tmp_path) -> Iterator[Console]:
+    made = Console(tmp_path / "home", free_port())
+    yield made
+    made.run("free", "demo", "--yes")
+
+
+def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
+    code, told, narration = console.run("runbook", "demo", PROFILE, "--yes", *console.sets())
+    assert code == 0, narration
+    assert told["schema"] == "spec-console/runbook/1"
+    steps = {step["id"]: step for step in told["steps"]}
+    assert list(steps) == ["free", "patch", "baseline", "launch", "probe", "shapes", "compare"]
+    assert {step["state"] for step in steps.values()} == {"done"}
+    assert steps["free"]["proof"] == "8/8 GPUs free"
+    assert steps["patch"]["proof"] == "4 files applied, 4 compiled"
+    assert "ready after" in steps["launch"]["proof"]
+    assert "last dim 21504 on ranks 8/8" in steps["shapes"]["proof"]
+    run, comparison = told["run"], told["comparison"]
+    assert run["fingerprint"]["simulated"] is True
+    assert run["output_tok_s"] > 0
+    assert 1 < run["accept_len"] <= 6
+    assert comparison["verdict"] == "withheld"
+    undeclared = {each["key"] for each in comparison["differs"] if not each["declared"]}
+    assert "disable_cuda_graph" in undeclared
+
+    code, again, narration = console.run("runbook", "demo", PROFILE, "--yes", *console.sets())
+    assert code == 0, narration
+    (step,) = [step for step in again["steps"] if step["id"] == "baseline"]
+    assert step["proof"].startswith("stored run "), "the second walk uses the stored baseline"
+
+    code, status, _ = console.run("status", "demo")
+    held = [gpu for gpu in status["gpus"] if gpu["state"] == "held"]
+    assert len(held) == 8
+    assert {holder["kind"] for holder in status["holders"]} == {"ours"}
+    code, stopped, _ = console.run("stop", "demo", "--yes")
+    assert code == 0
+    assert {gpu["state"] for gpu in stopped["gpus"]} == {"free"}
+    code, reverted, _ = console.run("patch", "revert", "demo", "--yes")
+    assert code == 0
+    assert {file["state"] for file in reverted["files"]} == {"original"}
+
+
+def test_wrong_wiring_stops_the_runbook_with_the_first_cause(console):
+    draft = console.home / "data" / "demo" / "drafts" / "output_100k_sglang_four_captures" / "4"
+    sets = console.sets(f"speculative.draft_model_path={draft}")
+    code, told, _ = console.run(
+        "runbook", "demo", PROFILE, "--yes", *sets, "--from", "launch", "--allow", "patch-missing"
+    )
+    assert code == 6
+    assert "mat1 and mat2 shapes cannot be multiplied" in told["error"]["message"]
+    assert [step["state"] for step in told["steps"]][-4:] == ["failed", "waiting", "waiting", "waiting"]
+
+
+def test_an_unknown_profile_key_names_the_nearest(console):
+    code, told, _ = console.run("launch", "demo", PROFILE, "--yes", "--set", "speculative.num_step=2")
+    assert code == 2
+    assert "num_steps" in told["error"]["message"] + told["error"]["hint"]
+
+
+def test_an_unknown_profile_names_the_known(console):
+    code, told, _ = console.run("launch", "demo", "kimi-k2.5-eagle", "--yes")
+    assert code == 2
+    assert "kimi-k2.5-eagle3" in told["error"]["message"] + told["error"]["hint"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "rule"),
+    [
+        ("log_path", "{home}/no/such/dir/x.log", "log directory {home}/no/such/dir does not exist"),
+        ("model_path", "{home}/no-model", "{home}/no-model does not exist on the node"),
+        ("python", "/no/such/python", "no SGLang for /no/such/python"),
+    ],
+)
+def test_a_preflight_error_refuses_and_says_what_to_do(console, key, value, rule):
+    home = str(console.home)
+    sets = console.sets(f"{key}={value.format(home=home)}", "patches=[]")
+    code, told, _ = console.run("launch", "demo", PROFILE, "--yes", *sets)
+    assert code == 5
+    assert rule.format(home=home) in told["error"]["message"]
+    assert told["error"]["hint"]
+    assert console.run("status", "demo")[1]["servers"] == []
+
+
+def test_an_unwritable_log_directory_is_refused(console, tmp_path):
+    folder = tmp_path / "sealed"
+    folder.mkdir(mode=0o500)
+    if os.geteuid() == 0:
+        folder = Path("/proc")  # where even root cannot make a file
+    code, told, _ = console.run(
+        "launch", "demo", PROFILE, "--yes", *console.sets(f"log_path={folder}/x.log", "patches=[]")
+    )
+    assert code == 5
+    assert "cannot be written" in told["error"]["message"]
+
+
+def test_a_port_in_use_names_its_holder(console):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", console.port))
+        listener.listen()
+        code, told, _ = console.run("launch", "demo", PROFILE, "--yes", *console.sets("patches=[]"))
+    assert code == 5
+    assert f"port {console.port} is held by pid {os.getpid()}" in told["error"]["message"]
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_done(console):
+    code, told, _ = console.run("patch", "apply", "demo", "eagle3-shapes")
+    assert code == 5
+    assert "--yes" in told["error"]["hint"]
+    assert console.run("status", "demo")[1]["patches"] == []
+
+
+def test_dry_run_shows_the_exact_command_and_starts_nothing(console):
+    code, told, _ = console.run("launch", "demo", PROFILE, "--dry-run", *console.sets("patches=[]"))
+    assert code == 0
+    assert told["argv"][1:3] == ["-m", "sglang.launch_server"]
+    assert told["env"]["EAGLE3_DEBUG"] == "1"
+    assert console.run("status", "demo")[1]["servers"] == []
+
+
+def test_readonly_refuses_a_launch(console):
+    code, told, _ = console.run("launch", "demo", PROFILE, "--yes", "--readonly", *console.sets("patches=[]"))
+    assert code == 5
+    assert "read-only" in told["error"]["message"]
+
+
+def test_ctrl_c_leaves_the_server_and_says_so(console):
+    console.env["SPEC_CONSOLE_DEMO_LOAD_S"] = "3"
+    process = console.start("launch", "demo", PROFILE, "--yes", *console.sets("patches=[]"))
+    assert process.stderr
+    for line in process.stderr:
+        if line.startswith("started server"):
+            process.send_signal(signal.SIGINT)
+            break
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "goes on there" in err
+    assert json.loads(out)["ok"] is False
+    _, status, _ = console.run("status", "demo")
+    assert [run["state"] for run in status["servers"]] == ["running"]
+
+
+def test_a_colleagues_process_is_shown_and_left(console, tmp_path):
+    import subprocess
+    import sys
+
+    colleague = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        assert console.run("status", "demo")[0] == 0
+        told = {"pid": colleague.pid, "gpu": 3, "memory": 41000}
+        (console.home / "data" / "demo" / "colleague.json").write_text(json.dumps(told))
+        code, freed, _ = console.run("free", "demo", "--yes")
+        assert code == 1
+        assert [gpu["index"] for gpu in freed["gpus"] if gpu["state"] == "held"] == [3]
+        assert colleague.poll() is None
+        code, freed, narration = console.run("free", "demo", "--yes", "--pid", str(colleague.pid))
+        assert code == 0, narration
+        assert colleague.wait(5) == -signal.SIGTERM
+    finally:
+        colleague.kill()
+        colleague.wait()
+
+
+def test_compare_and_runs_need_no_node(console):
+    code, told, _ = console.run("compare", "@1", "@2")
+    assert code == 2
+    assert "runs" in told["error"]["hint"]
+
+
+def test_connect_without_a_terminal_says_which_verbs_to_use(console):
+    code, told, _ = console.run("connect", "demo")
+    assert code == 2
+    assert "runbook" in told["error"]["hint"]
