@@ -1,4 +1,4 @@
-"""What starting costs: `python -m tests.bench.startup` prints the figures of design 12 that a peer or a target exists for.
+"""What starting costs: `python -m tests.bench.startup` prints the figures of design 12 that have a target or a peer.
 
 Medians of several runs on a machine that other work shares: read the ratio, not the milliseconds.
 """
