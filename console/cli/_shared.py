@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import json
 import sys
@@ -71,6 +70,8 @@ def guarded(options: Options, node: str | None, work: Callable[[], int]) -> int:
 
 def on_node(name: str, options: Options, work: Callable[[Node], Awaitable[int]], *, reconnect: bool = True) -> int:
     """Connect, run `work`, hang up; returns its exit code."""
+    import asyncio  # 27 ms that --help need not pay
+
     from console.cli._nodes import open_node
 
     async def connected() -> int:

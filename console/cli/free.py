@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from console.cli._shared import Options, confirm, node_argument, on_node, report, say, shared_options
-from console.node.free_plan import FreeRequest
 
 if TYPE_CHECKING:
     from console.actions.node import Node
+    from console.node.free_plan import FreeRequest
 
 
 @click.command("free")
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 @shared_options
 def COMMAND(node: str, options: Options, **chosen: Any) -> int:
     """Free the GPUs of NODE, by verified identity, and show each GPU's measured state."""
+    from console.node.free_plan import FreeRequest
+
     request = FreeRequest(**chosen)
     return on_node(node, options, lambda connected: _free(connected, options, request))
 
