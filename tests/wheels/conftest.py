@@ -49,6 +49,18 @@ def _wheel(version: str) -> Path:
 
 
 @pytest.fixture(scope="session")
+def unpack() -> Callable[[str, Path], Path]:
+    """`unpack(version, folder)`: the released package as pip would lay it out in `folder`; its `sglang` folder."""
+
+    def _unpack(version: str, folder: Path) -> Path:
+        with zipfile.ZipFile(_wheel(version)) as wheel:
+            wheel.extractall(folder)
+        return folder / "sglang"
+
+    return _unpack
+
+
+@pytest.fixture(scope="session")
 def tree() -> Callable[[str, tuple[str, ...]], Mapping[str, bytes | None]]:
     """`tree(version, paths)`: those files of the released `sglang` package, None where it has none of that path."""
 
