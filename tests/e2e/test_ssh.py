@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from console import yaml_file
+from console.demo.setup import prepare
 from console.errors import AgentStartFailed, Refused, Unreachable
 from console.remote import bundle
 from console.remote.agent import Agent
 from console.remote.bootstrap import AgentSettings
 from console.remote.session import Session
 from console.remote.transports.asyncssh_ import AsyncsshTransport
+from tests.cli import SMALL_LOAD, Console, free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -132,3 +135,47 @@ async def test_a_cut_connection_in_mid_log_loses_and_doubles_nothing(sshd, tmp_p
         assert got == content
     assert states.count("reconnecting") >= 3
     assert not agent.session.uploaded, "nor is anything uploaded again"
+
+
+def test_the_command_line_gives_exit_code_3_and_says_what_to_do(sshd, tmp_path):
+    console = Console(tmp_path / "console", free_port(), {"HOME": str(sshd.home)})
+    known = sshd.home / ".ssh" / "known_hosts"
+    trusted = known.read_text()
+    known.write_text("")
+    code, told, _ = console.run("status", NODE)
+    assert (code, told["ok"]) == (3, False)
+    assert "SHA256:" in told["error"]["message"]
+    assert "--accept-new-host-key" in told["error"]["hint"]
+    code, told, _ = console.run("status", NODE, "--accept-new-host-key")
+    assert code == 0
+    assert told["facts"]["home"] == str(sshd.home)
+    known.write_text(trusted)
+    (sshd.folder / "authorized_keys").write_text("")
+    code, told, _ = console.run("status", NODE)
+    assert code == 3
+    assert "refused us" in told["error"]["message"]
+
+
+def test_the_demo_loop_runs_over_ssh_too(sshd, tmp_path):
+    """The embedded node's stand-ins behind a real sshd: free, patch, launch, probe, shapes, stop, revert."""
+    demo = prepare(tmp_path / "demo")
+    console = Console(tmp_path / "console", free_port(), {"HOME": str(sshd.home)})
+    (console.home / "config").mkdir(parents=True)
+    node = {
+        "python": [demo.python],
+        "variables": demo.variables,
+        "env": {**demo.env, "SPEC_CONSOLE_DEMO_LOAD_S": "0.2"},
+        "gpu_source": "smi",
+        "nvidia_smi": str(demo.nvidia_smi),
+        "simulated": True,
+        "sets": [f"port={console.port}", *SMALL_LOAD],
+    }
+    (console.home / "config" / "nodes.yaml").write_text(yaml_file.dump({NODE: node}))
+    code, told, narration = console.run("runbook", NODE, "kimi-k2.5-eagle3-debug", "--yes")
+    assert code == 0, narration
+    assert {step["state"] for step in told["steps"]} == {"done"}
+    assert console.run("stop", NODE, "--yes")[0] == 0
+    assert console.run("patch", "revert", NODE, "--yes")[0] == 0
+    _, status, _ = console.run("status", NODE)
+    assert status["patches"] == []
+    assert [run for run in status["servers"] if run["children"]] == []
