@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import stat
+import time
 from typing import Iterator, Optional, Tuple
 
 from remote_agent.protocol import AgentError
@@ -87,7 +88,15 @@ def _is_current(fd: int, path: str) -> bool:
 
 
 def _write_holder(fd: int, who: str, what: str) -> None:
-    text = json.dumps({"operator": who, "doing": what, "pid": os.getpid(), "host": os.uname().nodename})
+    text = json.dumps(
+        {
+            "operator": who,
+            "doing": what,
+            "pid": os.getpid(),
+            "host": os.uname().nodename,
+            "since": time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime()),
+        }
+    )
     with contextlib.suppress(OSError):
         os.fchmod(fd, 0o644)
         os.ftruncate(fd, 0)
@@ -97,7 +106,8 @@ def _write_holder(fd: int, who: str, what: str) -> None:
 def _holder(fd: int) -> str:
     try:
         value = json.loads(os.pread(fd, 4096, 0).decode())
-        return f"{value['operator']}, {value['doing']} (agent pid {value['pid']} on {value['host']})"
+        since = f", since {value['since']} UTC" if "since" in value else ""
+        return f"{value['operator']}, {value['doing']} (agent pid {value['pid']} on {value['host']}{since})"
     except (OSError, ValueError, KeyError, TypeError):
         return "holder unknown"
 

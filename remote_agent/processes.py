@@ -73,7 +73,24 @@ def info(pid: int) -> Optional[ProcessInfo]:
         loginuid=int(loginuid) if loginuid.isdigit() and loginuid != "4294967295" else None,
         cgroup=_cgroup(pid),
         rss_bytes=int(stat[21]) * _PAGE,
+        pid_namespace=pid_namespace(pid),
     )
+
+
+def pid_namespace(pid: int) -> Optional[int]:
+    link = _link(f"/proc/{pid}/ns/pid")
+    return int(link[5:-1]) if link and link.startswith("pid:[") else None
+
+
+def mapped_files(pid: int) -> List[str]:
+    """Paths that a process has mapped. Raises PermissionError when we may not look."""
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as file:
+            return [line.rstrip("\n").split(None, 5)[5] for line in file if line.count(" ") >= 5 and "/" in line]
+    except FileNotFoundError:
+        return []
+    except ProcessLookupError:
+        return []
 
 
 def user_name(uid: int) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from console.node import free_plan
+from console.node.leftovers import Leftover, judge, sweepable
 from console.node.verdict import GpuVerdict, verdicts
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from console.actions.node import Node, Say
     from console.node.free_plan import FreePlan, FreeRequest
-    from remote_agent.protocol import Terminated
+    from remote_agent.protocol import PortFacts, Swept, Terminated
 
 POLL_S = 0.5
 
@@ -29,11 +30,17 @@ class FreeOutcome:
     left: tuple[Terminated, ...]
     reason: str
     """Why there are no GPU readings; empty when there are."""
+    ports: tuple[PortFacts, ...] = ()
+    """Ports of the servers that were stopped."""
+    leftovers: tuple[Leftover, ...] = ()
+    """/dev/shm entries of dead pids that are still there."""
+    swept: tuple[Swept, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Every GPU that was asked for is free, and nothing that was to end is left."""
-        return not self.left and bool(self.gpus) and all(gpu.state == "free" for gpu in self.gpus)
+        """Every GPU that was asked for is free, ports too, and nothing that was to end is left."""
+        freed = bool(self.gpus) and all(gpu.state == "free" for gpu in self.gpus)
+        return not self.left and freed and all(port.free for port in self.ports)
 
     @property
     def proof(self) -> str:
@@ -41,7 +48,8 @@ class FreeOutcome:
         if not self.gpus:
             return f"no GPU readings: {self.reason}"
         not_free = "; ".join(f"GPU {gpu.index} {gpu.state}: {gpu.reason}" for gpu in self.gpus if gpu.state != "free")
-        return f"{free}/{len(self.gpus)} GPUs free" + (f"; {not_free}" if not_free else "")
+        ports = "; ".join(f"port {each.port} is still held" for each in self.ports if not each.free)
+        return "; ".join(part for part in (f"{free}/{len(self.gpus)} GPUs free", not_free, ports) if part)
 
     def lines(self) -> Iterator[str]:
         for each in self.terminated:
@@ -50,6 +58,13 @@ class FreeOutcome:
             yield f"pid {each.pid} NOT ended: {each.outcome} {each.reason}".rstrip()
         for gpu in self.gpus:
             yield f"GPU {gpu.index}: {gpu.state} ({gpu.reason})"
+        for port in self.ports:
+            draining = f", {port.draining} sockets still wind down" if port.draining else ""
+            yield f"port {port.port}: {'free' if port.free else 'HELD: ' + port.reason}{draining}"
+        for taken in self.swept:
+            yield f"/dev/shm/{taken.name}: {taken.outcome} {taken.reason}".rstrip()
+        for leftover in self.leftovers:
+            yield f"{leftover.line()} (--sweep-shm removes it)"
         if not self.gpus:
             yield self.proof
 
@@ -59,6 +74,9 @@ class FreeOutcome:
             "terminated": [_json(each) for each in self.terminated],
             "left": [_json(each) for each in self.left],
             "reason": self.reason,
+            "ports": [{"port": p.port, "free": p.free, "draining": p.draining, "reason": p.reason} for p in self.ports],
+            "shm": [each.to_json() for each in self.leftovers],
+            "swept": [{"name": s.name, "outcome": s.outcome, "reason": s.reason} for s in self.swept],
         }
 
 
@@ -67,7 +85,8 @@ async def plan(node: Node, request: FreeRequest) -> FreePlan:
     inventory = await node.inventory()
     named = await node.agent.inspect(request.pids) if request.pids else []
     facts = inventory.facts
-    return free_plan.plan(request, inventory.holders, inventory.runs, node.operator, facts.hostname, facts.uid, named)
+    chosen = free_plan.plan(request, inventory.holders, inventory.runs, node.operator, facts.hostname, facts.uid, named)
+    return replace(chosen, leftovers=await _leftovers(node))
 
 
 async def run(node: Node, plan: FreePlan, say: Say) -> FreeOutcome:
@@ -80,13 +99,29 @@ async def run(node: Node, plan: FreePlan, say: Say) -> FreeOutcome:
     if plan.processes:
         identities = [process.identity for process in plan.processes]
         results += (await node.agent.terminate(identities, plan.request.grace_s, _countdown(say))).results
-    outcome = await measure(node, plan.request, results, say)
-    node.record(started, "free", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
+    swept = await _sweep(node) if plan.request.sweep_shm else []
+    outcome = await measure(node, plan.request, results, say, tuple(run.port for run in plan.servers))
+    outcome = replace(outcome, leftovers=await _leftovers(node), swept=tuple(swept))
+    told = {"plan": list(plan.lines()), "before": [asdict(holder) for holder in plan.holders]}
+    node.record(started, "free", told, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
 
 
-async def measure(node: Node, request: FreeRequest, results: list[Terminated], say: Say) -> FreeOutcome:
-    """Read the GPUs until all are free or `verify_timeout_s` is over; the last reading is the verdict."""
+async def _leftovers(node: Node) -> tuple[Leftover, ...]:
+    judged = judge(await node.agent.shm(), (await node.agent.facts()).uid)
+    return tuple(each for each in judged if each.state == "leftover")
+
+
+async def _sweep(node: Node) -> list[Swept]:
+    """Read again: what the ended processes left behind is there only now."""
+    found = sweepable(await _leftovers(node))
+    return await node.agent.sweep_shm(found) if found else []
+
+
+async def measure(
+    node: Node, request: FreeRequest, results: list[Terminated], say: Say, ports: tuple[int, ...] = ()
+) -> FreeOutcome:
+    """Read GPUs and ports until all are free or `verify_timeout_s` is over; the last reading is the verdict."""
     gone = ("terminated", "killed", "gone")
     ended = tuple(each for each in results if each.outcome in gone)
     left = tuple(each for each in results if each.outcome not in gone)
@@ -94,7 +129,8 @@ async def measure(node: Node, request: FreeRequest, results: list[Terminated], s
     while True:
         inventory = await node.inventory()
         judged = verdicts(inventory.sample, inventory.holders, gpus=request.gpus or None)
-        outcome = FreeOutcome(judged, ended, left, inventory.sample.reason)
+        held = tuple([await node.agent.port(port) for port in ports])
+        outcome = FreeOutcome(judged, ended, left, inventory.sample.reason, held)
         # Others' processes stay: waiting longer frees nothing that they hold.
         if outcome.ok or time.monotonic() >= deadline or inventory.sample.source == "none":
             return outcome

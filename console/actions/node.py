@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.errors import Refused, UsageError
 from console.launch.loader import Inputs, ResolvedProfile, resolve
+from console.node import titles
 from console.node.holders import Holder, classify
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from console.launch.library import Library
     from console.remote.agent import Agent
     from console.store.journal import Journal
-    from remote_agent.protocol import NodeFacts, ServerRun, SGLangFacts, TelemetrySample
+    from remote_agent.protocol import NodeFacts, ProcessInfo, ServerRun, SGLangFacts, TelemetrySample
 
 Say = Callable[[str], None]
 """Tell the user one line of progress: plain text, hostile parts already made plain."""
@@ -66,8 +67,15 @@ class Node:
         sample = await self.agent.sample()
         processes = await self.agent.gpu_processes()
         runs = await self.agent.servers() if facts.state_dir else []
-        holders = classify(processes.holders, runs, self.operator, facts.uid)
+        named = await self._sglang_processes(runs)
+        holders = classify(processes.holders, runs, self.operator, facts.uid, named)
         return Inventory(facts, sample, holders, tuple(runs), processes.unreadable_pids, processes.reason)
+
+    async def _sglang_processes(self, runs: Sequence[ServerRun]) -> list[ProcessInfo]:
+        """SGLang's processes, on a GPU or not. The embedded node is a world of its own: only its runs' are meant."""
+        if self.simulated:
+            return [process for run in runs for process in run.children]
+        return await self.agent.processes(titles.WORDS)
 
     async def profile(self, name: str, sets: Sequence[str] = (), env: Sequence[str] = ()) -> ResolvedProfile:
         """Resolve a profile with this node's variables; `${home}` is the home on the node. Raises UsageError."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @click.option("--pid", "pids", type=int, multiple=True, help="Also this process of the same user.")
 @click.option("--include-foreign", is_flag=True, help="Allow --pid of another user; needs --confirm-host.")
 @click.option("--confirm-host", help="The node's host name, typed out.")
+@click.option("--sweep-shm", is_flag=True, help="Also remove /dev/shm leftovers of dead processes of this account.")
 @click.option("--grace", "grace_s", type=float, default=30.0, show_default=True, help="Seconds between TERM and KILL.")
 @shared_options
 def COMMAND(node: str, options: Options, **chosen: Any) -> int:

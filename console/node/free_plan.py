@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from console.node.holders import Holder
+    from console.node.leftovers import Leftover
     from remote_agent.protocol import ProcessInfo, ServerRun
 
 
@@ -26,6 +27,8 @@ class FreeRequest:
     confirm_host: str | None = None
     grace_s: float = 30.0
     verify_timeout_s: float = 60.0
+    sweep_shm: bool = False
+    """Also remove /dev/shm leftovers of dead pids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,14 @@ class FreePlan:
     servers: tuple[ServerRun, ...]
     processes: tuple[ProcessInfo, ...]
     untouched: tuple[Holder, ...]
+    holders: tuple[Holder, ...] = ()
+    """Everybody, as it was when the plan was made."""
+    leftovers: tuple[Leftover, ...] = ()
+    """What a sweep would take from /dev/shm."""
 
     @property
     def is_empty(self) -> bool:
-        return not self.servers and not self.processes
+        return not self.servers and not self.processes and not (self.request.sweep_shm and self.leftovers)
 
     def lines(self) -> Iterator[str]:
         """The plan in words; titles are hostile text and come out plain."""
@@ -49,9 +56,24 @@ class FreePlan:
         for process in self.processes:
             yield f"end {describe(process)}: TERM, {self.request.grace_s:.0f} s, KILL"
         for holder in self.untouched:
-            yield f"leave {holder.kind} {_holder(holder)}"
+            choose = f"; end it with --pid {holder.pid}" if holder.kind == "same-user" else ""
+            yield f"leave {holder.kind} {_holder(holder)}{choose}"
+        yield from self._totals()
+        for each in self.leftovers if self.request.sweep_shm else ():
+            yield f"sweep {each.line()}"
         if self.is_empty:
             yield "nothing to end"
+
+    def _totals(self) -> Iterator[str]:
+        """What each GPU is expected to give back, and what stays."""
+        ending = {each.identity.pid for run in self.servers for each in run.children}
+        ending |= {each.identity.pid for each in self.processes}
+        for index in sorted({index for holder in self.holders for index in holder.gpus}):
+            here = [holder for holder in self.holders if index in holder.gpus and holder.kind != "system"]
+            back = [holder for holder in here if holder.pid in ending]
+            stays = [holder for holder in here if holder.pid not in ending]
+            ends = f"{_sum(back, index)} of {len(back)} processes end"
+            yield f"GPU {index}: {ends}, {_sum(stays, index)} of {len(stays)} stay"
 
 
 def plan(
@@ -74,7 +96,7 @@ def plan(
     processes = tuple(_named(pid, holders, named, request, hostname, uid) for pid in request.pids)
     ending = {each.identity.pid for run in servers for each in run.children} | set(request.pids)
     untouched = tuple(holder for holder in holders if holder.pid not in ending and _concerns(holder, request.gpus))
-    return FreePlan(request, servers, processes, untouched)
+    return FreePlan(request, servers, processes, untouched, tuple(holders))
 
 
 def describe(process: ProcessInfo) -> str:
@@ -138,8 +160,13 @@ def _run_concerns(run: ServerRun, holders: Sequence[Holder], gpus: Collection[in
     return not gpus or not mine or any(_concerns(holder, gpus) for holder in mine)
 
 
+def _sum(holders: Sequence[Holder], index: int) -> str:
+    used = [dict(holder.memory_by_gpu)[index] for holder in holders]
+    return format_bytes(None if None in used else sum(each or 0 for each in used))
+
+
 def _holder(holder: Holder) -> str:
     gpus = ",".join(str(index) for index in holder.gpus)
     used = format_bytes(holder.memory_used_bytes)
     who = describe(holder.process) if holder.process else f"pid {holder.pid} of another pid namespace"
-    return f"{who}: {used} on GPU {gpus}"
+    return f"{who}: {used} on GPU {gpus}" if holder.gpus else f"{who}: no GPU memory"

@@ -1,4 +1,4 @@
-"""Classify who holds GPU memory: ours, same user, foreign, system, ghost.
+"""Classify who holds GPU memory, and SGLang's processes that hold none: ours, same user, foreign, system, ghost.
 
 Ours means: a run record of *this operator*. A shared account or root does not make a colleague's server ours.
 """
@@ -9,10 +9,12 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from console.node.titles import role
 
-    from remote_agent.protocol import GpuHolder, ProcessInfo, ServerRun
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from remote_agent.protocol import GpuHolder, Identity, ProcessInfo, ServerRun
 
 Kind = Literal["ours", "same-user", "foreign", "system", "ghost"]
 
@@ -38,12 +40,16 @@ class Holder:
     pid: int
     kind: Kind
     memory_by_gpu: tuple[tuple[int, int | None], ...]
-    """(GPU index, used bytes), None where the driver does not tell."""
+    """(GPU index, used bytes), None where the driver does not tell; empty for an SGLang process that holds none."""
     evidence: str
     process: ProcessInfo | None
     run_id: str | None = None
     """The run record that it belongs to, whoever's it is."""
     operator: str | None = None
+    role: str | None = None
+    """SGLang's word for it: scheduler, detokenizer, launcher, …; None for any other program."""
+    doubt: str = ""
+    """Why the driver's numbers are not to be trusted."""
 
     @property
     def gpus(self) -> tuple[int, ...]:
@@ -60,28 +66,50 @@ class Holder:
         return total
 
 
-def classify(holders: Iterable[GpuHolder], runs: Sequence[ServerRun], operator: str, uid: int) -> tuple[Holder, ...]:
-    """Group the driver's rows by process and say whose each is, by pid order."""
+def classify(
+    holders: Iterable[GpuHolder],
+    runs: Sequence[ServerRun],
+    operator: str,
+    uid: int,
+    named: Iterable[ProcessInfo] = (),
+) -> tuple[Holder, ...]:
+    """Group the driver's rows by process and say whose each is, by pid order.
+
+    `named` are processes to look at without GPU memory: those with an SGLang title or command are taken in, since a
+    detokenizer that stays behind keeps a port (case C11).
+    """
     owner = {member.identity: run for run in runs for member in run.children}
     rows: dict[int, list[GpuHolder]] = defaultdict(list)
     for each in holders:
         rows[each.pid].append(each)
-    found = []
-    for pid, mine in sorted(rows.items()):
-        process = mine[0].process
-        run = owner.get(process.identity) if process else None
-        found.append(
-            Holder(
-                pid=pid,
-                kind=_kind(process, run, operator, uid),
-                memory_by_gpu=_memory(mine),
-                evidence=", ".join(sorted({each.evidence for each in mine})),
-                process=process,
-                run_id=run.run_id if run else None,
-                operator=run.operator if run else None,
-            )
-        )
-    return tuple(found)
+    processes = {pid: mine[0].process for pid, mine in rows.items()}
+    for extra in named:
+        if extra.identity.pid not in rows and role(extra):
+            processes[extra.identity.pid] = extra
+    found = (_holder(pid, process, rows.get(pid, []), owner, operator, uid) for pid, process in processes.items())
+    return tuple(sorted(found, key=lambda holder: holder.pid))
+
+
+def _holder(
+    pid: int,
+    process: ProcessInfo | None,
+    rows: Sequence[GpuHolder],
+    owner: Mapping[Identity, ServerRun],
+    operator: str,
+    uid: int,
+) -> Holder:
+    run = owner.get(process.identity) if process else None
+    return Holder(
+        pid=pid,
+        kind=_kind(process, run, operator, uid),
+        memory_by_gpu=_memory(rows),
+        evidence=", ".join(sorted({each.evidence for each in rows})) or "its title",
+        process=process,
+        run_id=run.run_id if run else None,
+        operator=run.operator if run else None,
+        role=role(process) if process else None,
+        doubt="; ".join(sorted({each.doubt for each in rows if each.doubt})),
+    )
 
 
 def _kind(process: ProcessInfo | None, run: ServerRun | None, operator: str, uid: int) -> Kind:

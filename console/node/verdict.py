@@ -54,18 +54,46 @@ def verdicts(
 
 def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict:
     used = gpu.memory_used_bytes
-    mine = [holder for holder in holders if gpu.index in holder.gpus and holder.kind != "system"]
+    here = [holder for holder in holders if gpu.index in holder.gpus]
+    mine = [holder for holder in here if holder.kind != "system" and not _is_zombie(holder)]
     if used is None:
         return GpuVerdict(gpu.index, "unknown", None, "the driver does not tell its used memory")
     if mine:
         return GpuVerdict(gpu.index, "held", used, "; ".join(_who(holder, gpu.index) for holder in mine))
-    if used <= idle + TOLERANCE_BYTES:
-        return GpuVerdict(gpu.index, "free", used, f"{format_bytes(used)} used, no process")
-    return GpuVerdict(gpu.index, "held", used, f"{format_bytes(used)} used by no process that can be seen")
+    if gpu.mig:
+        return GpuVerdict(gpu.index, "unknown", used, "MIG is on: the sum says nothing about its instances")
+    if used > idle + TOLERANCE_BYTES:
+        return GpuVerdict(gpu.index, "held", used, _unseen(used, here))
+    zombies = sum(map(_is_zombie, here))
+    who = f"{zombies} zombies, harmless: not yet reaped" if zombies else "no process"
+    return GpuVerdict(gpu.index, "free", used, f"{format_bytes(used)} used, {who}")
+
+
+def _unseen(used: int, here: Sequence[Holder]) -> str:
+    """Memory that no process of ours explains, and whom to ask."""
+    if any(holder.process and holder.process.comm.startswith("nvidia-cuda-mps") for holder in here):
+        return f"{format_bytes(used)} used behind an MPS server, whose clients are not told: ask who runs it"
+    return (
+        f"{format_bytes(used)} used by no process that can be seen: a container or another pid namespace, or a context "
+        "that the driver lost; ask the node's admin"
+    )
 
 
 def _who(holder: Holder, index: int) -> str:
     used = format_bytes(dict(holder.memory_by_gpu)[index])
+    doubt = f" ({holder.doubt})" if holder.doubt else ""
     if holder.process is None:
-        return f"{used}: pid {holder.pid} of another pid namespace"
-    return f"{used}: pid {holder.pid} {holder.process.title[:60]} of {holder.process.user} ({holder.kind})"
+        return f"{used}: pid {holder.pid} is not of this pid namespace: ask on the host{doubt}"
+    stuck = _STATES.get(holder.process.state, "")
+    who = f"pid {holder.pid} {holder.process.title[:60]} of {holder.process.user} ({holder.kind})"
+    return f"{used}: {who}{stuck}{doubt}"
+
+
+def _is_zombie(holder: Holder) -> bool:
+    return holder.process is not None and holder.process.state in ("Z", "X")
+
+
+_STATES = {
+    "D": ", stuck in the kernel (state D): no signal ends it; ask for a driver reset or reboot",
+    "T": ", stopped (state T): SIGKILL ends it, SIGTERM waits until it is continued",
+}

@@ -172,6 +172,19 @@ class Agent:
     async def probes(self) -> list[wire.ProbeRun]:
         return from_wire(wire.ProbeRuns, await self._ask("probes.list")).runs
 
+    async def shm(self) -> wire.ShmList:
+        return from_wire(wire.ShmList, await self._ask("shm.list"))
+
+    async def sweep_shm(self, entries: Sequence[wire.ShmEntry]) -> list[wire.Swept]:
+        wanted = [{"name": each.name, "inode": each.inode} for each in entries]
+        return from_wire(wire.SweptList, await self._change("shm.sweep", entries=wanted)).entries
+
+    async def footprint(self) -> wire.Footprint:
+        return from_wire(wire.Footprint, await self._ask("footprint.list"))
+
+    async def collect(self, paths: Sequence[str]) -> list[wire.Swept]:
+        return from_wire(wire.SweptList, await self._change("footprint.collect", paths=list(paths))).entries
+
     async def read_file(self, path: str) -> bytes:
         """A whole file, in parts that belong together by their hash."""
         parts, sha256 = b"", ""

@@ -6,10 +6,11 @@ import os
 import re
 import signal
 import time
-from typing import Dict, List, Tuple
+from dataclasses import replace
+from typing import Dict, List, Optional, Tuple
 
 from remote_agent import processes
-from remote_agent.gpu import SourceError
+from remote_agent.gpu import SourceError, sanity
 from remote_agent.node import Node
 from remote_agent.protocol import (
     AgentError,
@@ -32,10 +33,10 @@ _DEVICE = re.compile(r"/dev/nvidia(\d+)")
 def processes_(node: Node, request: Request) -> GpuProcesses:
     """The driver's list, joined by processes that have a GPU device file open without being in it."""
     try:
-        holders, reason = node.gpu.holders(), node.gpu.reason
+        holders, reason = _driver_rows(node), node.gpu.reason
     except SourceError as error:
         holders, reason = [], str(error)
-    opened, unreadable = _device_files() if node.gpu.name == "nvml" else ({}, 0)
+    opened, unreadable = _device_files()
     known = {(each.gpu_index, each.pid) for each in holders}
     holders += [
         GpuHolder(index, pid, None, f"/dev/nvidia{index} is open")
@@ -43,8 +44,27 @@ def processes_(node: Node, request: Request) -> GpuProcesses:
         for index in indexes
         if (index, pid) not in known
     ]
-    full = [GpuHolder(h.gpu_index, h.pid, h.memory_used_bytes, h.evidence, processes.info(h.pid)) for h in holders]
+    own = processes.pid_namespace(os.getpid())
+    full = [_with_process(each, own, opened) for each in holders]
     return GpuProcesses(source=node.gpu.name, reason=reason, unreadable_pids=unreadable, holders=full)
+
+
+def _driver_rows(node: Node) -> List[GpuHolder]:
+    totals = {gpu.index: gpu.memory_total_bytes for gpu in node.gpu.sample().gpus}
+    return sanity.checked(node.gpu.holders(), totals, _pid_max(), lambda pid: processes.identity(pid) is not None)
+
+
+def _with_process(row: GpuHolder, own_namespace: Optional[int], opened: Dict[int, List[int]]) -> GpuHolder:
+    """Join the row with its process, unless the pid is another namespace's and only looks like one of ours."""
+    process = processes.info(row.pid)
+    if process and sanity.is_credible(own_namespace, process.pid_namespace, row.pid in opened):
+        return replace(row, process=process)
+    return replace(row, process=None)
+
+
+def _pid_max() -> int:
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as file:
+        return int(file.read())
 
 
 @method(mutates=True)

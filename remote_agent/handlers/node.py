@@ -24,6 +24,9 @@ from remote_agent.protocol import (
 from remote_agent.request import Request, method
 
 PYTHON_TIMEOUT_S = 60.0
+_LISTEN = "0A"
+_WINDING_DOWN = ("04", "05", "06", "08", "09", "0B")
+"""FIN_WAIT1, FIN_WAIT2, TIME_WAIT, CLOSE_WAIT, LAST_ACK, CLOSING (include/net/tcp_states.h)."""
 
 # Run by the serving Python. Looks, never imports: importing sglang loads torch.
 _LOOK = """
@@ -66,6 +69,7 @@ def facts(node: Node, request: Request) -> NodeFacts:
         pidfd=processes.has_pidfd(),
         gpu_source=node.gpu.name,
         gpu_source_reason=node.gpu.reason,
+        pid_namespace=processes.pid_namespace(os.getpid()),
     )
 
 
@@ -202,10 +206,12 @@ def _port_facts(port: int) -> PortFacts:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("0.0.0.0", port))
-            return PortFacts(port=port, free=True, reason="")
+            return PortFacts(port=port, free=True, reason="", draining=_draining(port))
         except OSError as error:
             holders = [each for each in map(processes.info, _listeners(port)) if each]
-            return PortFacts(port=port, free=False, reason=error.strerror or str(error), holders=holders)
+            return PortFacts(
+                port=port, free=False, reason=error.strerror or str(error), holders=holders, draining=_draining(port)
+            )
 
 
 def _listeners(port: int) -> List[int]:
@@ -220,13 +226,18 @@ def _listeners(port: int) -> List[int]:
 
 
 def _listening_inodes(port: int) -> Set[str]:
+    return {f"socket:[{row[9]}]" for row in _sockets(port) if row[3] == _LISTEN}
+
+
+def _draining(port: int) -> int:
+    return sum(row[3] in _WINDING_DOWN for row in _sockets(port))
+
+
+def _sockets(port: int) -> List[List[str]]:
+    """Rows of the kernel's TCP tables with this local port; [3] is the state, [9] the inode (proc(5))."""
     wanted = f":{port:04X}"
-    inodes: Set[str] = set()
+    rows: List[List[str]] = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(table, encoding="ascii") as file:
-                rows = [line.split() for line in file][1:]
-        except OSError:
-            continue
-        inodes.update(f"socket:[{row[9]}]" for row in rows if row[3] == "0A" and row[1].endswith(wanted))
-    return inodes
+        with contextlib.suppress(OSError), open(table, encoding="ascii") as file:
+            rows += [row for row in (line.split() for line in file) if len(row) > 9 and row[1].endswith(wanted)]
+    return rows

@@ -58,6 +58,7 @@ from remote_agent.protocol.runs import (
     ServerRun,
     ServerRuns,
 )
+from remote_agent.protocol.storage import Footprint, ShmEntry, ShmList, StoredItem, Swept, SweptList
 
 __all__ = [
     "CHUNK",
@@ -78,6 +79,7 @@ __all__ = [
     "FileHashes",
     "FileOutcome",
     "FileOutcomes",
+    "Footprint",
     "GpuHolder",
     "GpuProcesses",
     "GpuSample",
@@ -101,6 +103,11 @@ __all__ = [
     "SGLangFacts",
     "ServerRun",
     "ServerRuns",
+    "ShmEntry",
+    "ShmList",
+    "StoredItem",
+    "Swept",
+    "SweptList",
     "TelemetrySample",
     "Terminated",
     "Terminations",

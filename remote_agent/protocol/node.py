@@ -34,6 +34,8 @@ class ProcessInfo:
     loginuid: Optional[int] = None
     cgroup: Optional[str] = None
     rss_bytes: Optional[int] = None
+    pid_namespace: Optional[int] = None
+    """Inode of its pid namespace; None where it may not be read."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class NodeFacts:
     pidfd: bool
     gpu_source: str
     gpu_source_reason: str
+    pid_namespace: Optional[int] = None
+    """Inode of the agent's own; 4026531836 is the host's first one (Linux, PROC_PID_INIT_INO)."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,8 @@ class PortFacts:
     free: bool
     reason: str
     holders: List[ProcessInfo] = field(default_factory=list)
+    draining: int = 0
+    """Sockets of the port that still wind down (TIME_WAIT and its kin): they do not hinder a bind by themselves."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,8 @@ class GpuHolder:
     memory_used_bytes: Optional[int]
     evidence: str
     process: Optional[ProcessInfo] = None
+    doubt: str = ""
+    """Why the driver's numbers of this row are not to be trusted; empty when they are."""
 
 
 @dataclass(frozen=True)
