@@ -87,8 +87,8 @@ class Node:
         return await self.agent.sglang(python, self.config.env)
 
     async def running(self) -> list[ServerRun]:
-        """Servers with a run record that run now, newest last."""
-        return [run for run in await self.agent.servers() if run.state in ("running", "starting")]
+        """Servers that run now, or have left processes behind, newest last."""
+        return [run for run in await self.agent.servers() if run.state in ("running", "starting") or run.children]
 
     async def server(self, server: str | None = None, port: int | None = None) -> ServerRun:
         """The one server that is meant: named, or the only running one of this operator.

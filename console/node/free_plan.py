@@ -91,7 +91,8 @@ def plan(
         UsageError: a server or pid that is not there.
         Refused: a system process, or a foreign one without its confirmation.
     """
-    running = [run for run in runs if run.state == "running"]
+    # A launcher that died can leave its ranks behind: the run is over, its processes are not.
+    running = [run for run in runs if run.state == "running" or run.children]
     servers = tuple(_servers(request, running, holders, operator))
     processes = tuple(_named(pid, holders, named, request, hostname, uid) for pid in request.pids)
     ending = {each.identity.pid for run in servers for each in run.children} | set(request.pids)

@@ -86,7 +86,8 @@ def _holders() -> Tuple[Dict[str, Set[int]], int]:
         try:
             names = [*processes.open_files(pid), *processes.mapped_files(pid)]
         except PermissionError:
-            unreadable += 1
+            # A sealed init is no reason to keep what a dead SGLang left: it opens nobody's shared memory.
+            unreadable += pid != 1
             continue
         except OSError:
             continue
