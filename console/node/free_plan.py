@@ -69,7 +69,7 @@ class FreePlan:
         ending = {each.identity.pid for run in self.servers for each in run.children}
         ending |= {each.identity.pid for each in self.processes}
         for index in sorted({index for holder in self.holders for index in holder.gpus}):
-            here = [holder for holder in self.holders if index in holder.gpus and holder.kind != "system"]
+            here = [h for h in self.holders if index in h.gpus and h.kind != "system" and not h.only_watches]
             back = [holder for holder in here if holder.pid in ending]
             stays = [holder for holder in here if holder.pid not in ending]
             ends = f"{_sum(back, index)} of {len(back)} processes end"

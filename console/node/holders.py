@@ -50,6 +50,8 @@ class Holder:
     """SGLang's word for it: scheduler, detokenizer, launcher, …; None for any other program."""
     doubt: str = ""
     """Why the driver's numbers are not to be trusted."""
+    only_watches: bool = False
+    """It has a device file open and the driver lists no memory of it: a monitor, or a context that is not told."""
 
     @property
     def gpus(self) -> tuple[int, ...]:
@@ -109,6 +111,7 @@ def _holder(
         operator=run.operator if run else None,
         role=role(process) if process else None,
         doubt="; ".join(sorted({each.doubt for each in rows if each.doubt})),
+        only_watches=bool(rows) and not any(each.from_driver for each in rows),
     )
 
 

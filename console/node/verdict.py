@@ -55,7 +55,7 @@ def verdicts(
 def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict:
     used = gpu.memory_used_bytes
     here = [holder for holder in holders if gpu.index in holder.gpus]
-    mine = [holder for holder in here if holder.kind != "system" and not _is_zombie(holder)]
+    mine = [holder for holder in here if holder.kind != "system" and not (_is_zombie(holder) or holder.only_watches)]
     if used is None:
         return GpuVerdict(gpu.index, "unknown", None, "the driver does not tell its used memory")
     if mine:
@@ -73,6 +73,9 @@ def _unseen(used: int, here: Sequence[Holder]) -> str:
     """Memory that no process of ours explains, and whom to ask."""
     if any(holder.process and holder.process.comm.startswith("nvidia-cuda-mps") for holder in here):
         return f"{format_bytes(used)} used behind an MPS server, whose clients are not told: ask who runs it"
+    watching = [_name(holder) for holder in here if holder.only_watches]
+    if watching:
+        return f"{format_bytes(used)} used; the driver names nobody, the device is open in {'; '.join(watching)}"
     return (
         f"{format_bytes(used)} used by no process that can be seen: a container or another pid namespace, or a context "
         "that the driver lost; ask the node's admin"
@@ -85,8 +88,13 @@ def _who(holder: Holder, index: int) -> str:
     if holder.process is None:
         return f"{used}: pid {holder.pid} is not of this pid namespace: ask on the host{doubt}"
     stuck = _STATES.get(holder.process.state, "")
-    who = f"pid {holder.pid} {holder.process.title[:60]} of {holder.process.user} ({holder.kind})"
-    return f"{used}: {who}{stuck}{doubt}"
+    return f"{used}: {_name(holder)}{stuck}{doubt}"
+
+
+def _name(holder: Holder) -> str:
+    if holder.process is None:
+        return f"pid {holder.pid}"
+    return f"pid {holder.pid} {holder.process.title[:60]} of {holder.process.user} ({holder.kind})"
 
 
 def _is_zombie(holder: Holder) -> bool:

@@ -39,10 +39,10 @@ def processes_(node: Node, request: Request) -> GpuProcesses:
     opened, unreadable = _device_files()
     known = {(each.gpu_index, each.pid) for each in holders}
     holders += [
-        GpuHolder(index, pid, None, f"/dev/nvidia{index} is open")
+        GpuHolder(index, pid, None, f"/dev/nvidia{index} is open", from_driver=False)
         for pid, indexes in opened.items()
         for index in indexes
-        if (index, pid) not in known
+        if (index, pid) not in known and pid != os.getpid()
     ]
     own = processes.pid_namespace(os.getpid())
     full = [_with_process(each, own, opened) for each in holders]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import stat
@@ -91,6 +90,8 @@ def list_(node: Node, request: Request) -> ServerRuns:
 @method()
 def http_(node: Node, request: Request) -> HttpReply:
     """Ask a server on loopback: only paths that generate nothing, and /flush_cache."""
+    import http.client  # brings ssl and email, 4 MB that most agents never need
+
     path = request.get("path", str)
     if path not in ALLOWED_PATHS:
         raise AgentError("refused", f"the agent does not ask for {path[:80]!r}")

@@ -158,6 +158,8 @@ class GpuHolder:
     memory_used_bytes: Optional[int]
     evidence: str
     process: Optional[ProcessInfo] = None
+    from_driver: bool = True
+    """False: it only has the device file open, as monitors do; whether it holds memory the driver does not say."""
     doubt: str = ""
     """Why the driver's numbers of this row are not to be trusted; empty when they are."""
 

@@ -152,3 +152,13 @@ def test_a_hostile_title_comes_out_plain():
     lines = list(planned(FreeRequest(pids=(30,)), held(30, evil)).lines())
     assert "\x1b" not in "".join(lines)
     assert "[bold]" in "".join(lines)
+
+
+def test_a_monitor_that_has_the_device_open_holds_nothing():
+    """Seen on a real H200: every NVML client has /dev/nvidia0 open, our own agent too."""
+    monitor = GpuHolder(0, 30, None, "/dev/nvidia0 is open", BARE, from_driver=False)
+    holders = classify([monitor], RUNS, ME, UID)
+    assert verdicts(sample(0), holders)[0].state == "free"
+    (found,) = verdicts(sample(900 * MIB), holders)
+    assert found.state == "held"
+    assert "the driver names nobody, the device is open in pid 30" in found.reason
