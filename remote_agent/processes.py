@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import os
 import pwd
+import re
 import signal
 from typing import Dict, Iterator, List, Optional, Set, Tuple
 
@@ -16,6 +17,7 @@ from remote_agent.protocol import Identity, ProcessInfo
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 MAX_CMDLINE = 16 * 1024
+_SECRET_FLAG = re.compile(r"^--?(?:.*[-_])?(?:api[-_]?key|token|password|secret)$", re.IGNORECASE)
 
 
 @functools.lru_cache(maxsize=1)
@@ -54,7 +56,7 @@ def info(pid: int) -> Optional[ProcessInfo]:
     except OSError:
         return None
     raw = _read_bytes(f"/proc/{pid}/cmdline", MAX_CMDLINE)
-    argv = [part.decode("utf-8", "replace") for part in raw.rstrip(b"\0 ").split(b"\0")] if raw else []
+    argv = masked([part.decode("utf-8", "replace") for part in raw.rstrip(b"\0 ").split(b"\0")] if raw else [])
     comm = _read(f"/proc/{pid}/comm").rstrip("\n")
     loginuid = _read(f"/proc/{pid}/loginuid").strip()
     return ProcessInfo(
@@ -75,6 +77,20 @@ def info(pid: int) -> Optional[ProcessInfo]:
         rss_bytes=int(stat[21]) * _PAGE,
         pid_namespace=pid_namespace(pid),
     )
+
+
+def masked(argv: List[str]) -> List[str]:
+    """A command line without the values of flags that carry secrets: they do not leave the node."""
+    shown = list(argv)
+    for index, word in enumerate(argv):
+        flag, equals, _value = word.partition("=")
+        if not _SECRET_FLAG.search(flag):
+            continue
+        if equals:
+            shown[index] = flag + "=***"
+        elif index + 1 < len(argv):
+            shown[index + 1] = "***"
+    return shown
 
 
 def pid_namespace(pid: int) -> Optional[int]:

@@ -14,5 +14,5 @@ STEP_S = 0.02
 async def until(is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
     """Return when `is_so()`; fail when it is not within `timeout_s`."""
     async with asyncio.timeout(timeout_s):
-        while not is_so():  # noqa: ASYNC110 - the states waited for are files and processes
+        while not is_so():
             await asyncio.sleep(STEP_S)

@@ -324,3 +324,33 @@ async def test_reading_to_the_end_gives_every_byte_before_the_call_ends(connect,
     async with connect() as agent:
         got = b"".join([part.data async for part in agent.follow(str(log), until_eof=True)])
         assert got == log.read_bytes()
+
+
+async def test_a_key_in_somebodys_command_line_does_not_leave_the_node(connect):
+    code = "import time; time.sleep(600)"
+    words = [
+        "--api-key",
+        "s3cret-one",
+        "--admin-api-key=s3cret-two",
+        "--tokenizer-path",
+        "/m",
+        "--hf-token",
+        "s3cret-3",
+    ]
+    process = subprocess.Popen([sys.executable, "-c", code, *words])
+    try:
+        async with connect() as agent:
+            (info,) = await agent.inspect([process.pid])
+            assert "s3cret" not in repr(info)
+            assert info.argv[-7:] == [
+                "--api-key",
+                "***",
+                "--admin-api-key=***",
+                "--tokenizer-path",
+                "/m",
+                "--hf-token",
+                "***",
+            ]
+    finally:
+        process.kill()
+        process.wait()
