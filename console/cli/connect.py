@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from console.cli._shared import Options, node_argument, shared_options
 from console.errors import UsageError
+
+if TYPE_CHECKING:
+    from console.actions.node import Node
 
 
 @click.command("connect")
@@ -19,13 +23,20 @@ def COMMAND(node: str, options: Options) -> int:
 
 
 def open_console(node: str, options: Options) -> int:
-    """Run the TUI. Raises UsageError without a terminal."""
+    """Run the TUI. Raises UsageError without a terminal, and what kept it from ever connecting."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("connect needs a terminal", "Without one, use the verbs: status, launch, runbook … --json.")
-    from console import paths
-    from console.cli._nodes import make_node
     from console.tui.app import ConsoleApp
 
-    app = ConsoleApp(make_node(node, options, paths.locate(), reconnect=True))
+    def make() -> Node:
+        # After the first frame: everything that a node takes is imported here.
+        from console import paths
+        from console.cli._nodes import make_node
+
+        return make_node(node, options, paths.locate(), reconnect=True)
+
+    app = ConsoleApp(node, make, simulated=node == "demo")
     app.run()
+    if app.failure:
+        raise app.failure
     return app.return_code or 0

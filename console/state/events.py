@@ -1,0 +1,273 @@
+"""What can happen, in the past tense: facts about the node and about actions. Nobody's wish is an event."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from console.logs.history import LogHistory
+    from console.node.holders import Holder
+    from console.state.model import (
+        ComparisonView,
+        LaunchView,
+        PatchFile,
+        ProfileView,
+        RunView,
+        Severity,
+        Step,
+    )
+    from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
+
+
+@dataclass(frozen=True, slots=True)
+class NodeNamed:
+    """The console was opened on a node."""
+
+    name: str
+    operator: str
+    simulated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LinkChanged:
+    """The connection went over to another state."""
+
+    name: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentGreeted:
+    """An agent said hello, at the first connect and after each reconnect."""
+
+    hello: Hello
+
+
+@dataclass(frozen=True, slots=True)
+class TelemetrySampled:
+    """The GPUs were read."""
+
+    sample: TelemetrySample
+
+
+@dataclass(frozen=True, slots=True)
+class InventoryRead:
+    """Facts, GPUs, holders and run records were read at one moment."""
+
+    facts: NodeFacts
+    sample: TelemetrySample
+    holders: tuple[Holder, ...]
+    runs: tuple[ServerRun, ...]
+    unreadable_pids: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerChosen:
+    """The user's cursor came to a server."""
+
+    run_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookMoved:
+    """The checklist was planned, or a step of it changed."""
+
+    profile: str
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookCleared:
+    """The checklist was put away: the next walk begins at its first step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionAsked:
+    """An action was asked for and is being planned; nothing changes on the node yet."""
+
+    id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionDeclined:
+    """The plan was shown and not confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionStarted:
+    """The plan was confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSaid:
+    """The running action told one line."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionFinished:
+    """The action ended and was measured; `ok` False is a negative result."""
+
+    ok: bool
+    proof: str
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ActionFailed:
+    """The action or its planning ended with an error."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionCancelled:
+    """The user took the action back while it ran; what it had started stays."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilesListed:
+    """Profile files were read; `preferred` is selected when nothing is."""
+
+    found: tuple[ProfileView, ...]
+    preferred: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSelected:
+    """The user chose a profile."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlanned:
+    """A profile's launch was planned on the node."""
+
+    view: LaunchView
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchPlanFailed:
+    """A profile's launch could not be planned."""
+
+    profile: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class TreeRead:
+    """The installed tree was read, and patches planned against it."""
+
+    root: str
+    version: str
+    profile: str
+    files: tuple[PatchFile, ...]
+    ledger: tuple[LedgerEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TreeReadFailed:
+    """The tree could not be read."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunsRead:
+    """The journal was read."""
+
+    runs: tuple[RunView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunsReadFailed:
+    """The journal could not be read."""
+
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunsCompared:
+    """Two runs were put side by side; a missing one is None, and then there is no comparison."""
+
+    baseline: RunView | None
+    candidate: RunView | None
+    comparison: ComparisonView | None
+
+
+@dataclass(frozen=True, slots=True)
+class LogOpened:
+    """The log of a server is followed from now on."""
+
+    run_id: str
+    path: str
+    record: Mapping[str, Any]
+    history: LogHistory
+
+
+@dataclass(frozen=True, slots=True)
+class LogFed:
+    """The history took in bytes up to `read_to` of a file of `size`."""
+
+    run_id: str
+    version: int
+    read_to: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogFailed:
+    """The log cannot be read at the moment."""
+
+    run_id: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something that the user should see once."""
+
+    severity: Severity
+    text: str
+
+
+Event = (
+    NodeNamed
+    | LinkChanged
+    | AgentGreeted
+    | TelemetrySampled
+    | InventoryRead
+    | ServerChosen
+    | RunbookMoved
+    | RunbookCleared
+    | ActionAsked
+    | ActionDeclined
+    | ActionStarted
+    | ActionSaid
+    | ActionFinished
+    | ActionFailed
+    | ActionCancelled
+    | ProfilesListed
+    | ProfileSelected
+    | LaunchPlanned
+    | LaunchPlanFailed
+    | TreeRead
+    | TreeReadFailed
+    | RunsRead
+    | RunsReadFailed
+    | RunsCompared
+    | LogOpened
+    | LogFed
+    | LogFailed
+    | Noticed
+)
+
+LATEST = (TelemetrySampled, InventoryRead, LogFed)
+"""Of these only the newest counts: who collects events before folding them may drop the older ones."""

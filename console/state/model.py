@@ -1,0 +1,322 @@
+"""The whole of what is known, as frozen slices. What the user looks at (cursor, filter, pause) is the screens' own.
+
+Values of other rooms that may be imported from here (node, logs, the wire) are kept as they are; those of probes,
+actions and rules come as the plain views below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from console.logs.history import LogHistory
+    from console.node.holders import Holder
+    from console.node.verdict import GpuVerdict
+    from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
+
+StepName = Literal["waiting", "running", "done", "failed", "skipped"]
+Phase = Literal["idle", "planning", "running", "done", "failed", "cancelled"]
+Severity = Literal["error", "warn", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkState:
+    """The connection, by the session's names: connecting, connected, heartbeat-missed, reconnecting, disconnected."""
+
+    name: str = "connecting"
+    reason: str = ""
+
+    @property
+    def is_up(self) -> bool:
+        return self.name in ("connected", "heartbeat-missed")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeState:
+    """What the node is. `hello` and `facts` are None until it was reached."""
+
+    name: str = ""
+    operator: str = ""
+    simulated: bool = False
+    hello: Hello | None = None
+    facts: NodeFacts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuState:
+    """The newest readings, who holds memory, and the verdicts made of both."""
+
+    sample: TelemetrySample | None = None
+    holders: tuple[Holder, ...] = ()
+    verdicts: tuple[GpuVerdict, ...] = ()
+    """In the order of `sample.gpus`."""
+    unreadable_pids: int = 0
+    reason: str = ""
+    """Why holders may be incomplete."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServersState:
+    """Run records of the node, oldest first."""
+
+    runs: tuple[ServerRun, ...] = ()
+    chosen: str | None = None
+    """The run that the cursor is on; it is meant where several run."""
+    operator: str = ""
+
+    @property
+    def running(self) -> tuple[ServerRun, ...]:
+        return tuple(run for run in self.runs if run.state in ("running", "starting"))
+
+    @property
+    def newest_own(self) -> ServerRun | None:
+        """The newest of this operator, ended or not."""
+        return next((run for run in reversed(self.runs) if run.operator == self.operator), None)
+
+    @property
+    def meant(self) -> ServerRun | None:
+        """The running server that stop and probe act on: the chosen one, else the only one of this operator."""
+        chosen = next((run for run in self.running if run.run_id == self.chosen), None)
+        own = [run for run in self.running if run.operator == self.operator]
+        if len(own) == 1 and (chosen is None or chosen.operator == self.operator):
+            return own[0]
+        return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of the runbook's checklist."""
+
+    id: str
+    title: str
+    state: StepName = "waiting"
+    proof: str = ""
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookState:
+    """The checklist of the last walk; without steps none was made."""
+
+    profile: str = ""
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def failed(self) -> Step | None:
+        return next((step for step in self.steps if step.state == "failed"), None)
+
+    @property
+    def is_walking(self) -> bool:
+        return any(step.state == "running" for step in self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionState:
+    """The action that runs, or ran last: its narration, and how it ended."""
+
+    id: str = ""
+    title: str = ""
+    phase: Phase = "idle"
+    lines: tuple[str, ...] = ()
+    """What it said, the newest last."""
+    outcome: str = ""
+    """The proof, or why there is none."""
+
+    @property
+    def is_busy(self) -> bool:
+        return self.phase in ("planning", "running")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found, in its own words."""
+
+    rule: str
+    severity: Severity
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileView:
+    """A profile as it stands in its file; `problem` says why it cannot be used."""
+
+    name: str
+    source: str
+    description: str = ""
+    patches: tuple[str, ...] = ()
+    speculative: str = ""
+    """The algorithm, empty without speculation."""
+    baseline: str = ""
+    varies: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchView:
+    """The exact command of a profile on this node, and what the rules found."""
+
+    profile: str
+    command: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProfilesState:
+    """Every profile, and the selected one's launch."""
+
+    found: tuple[ProfileView, ...] = ()
+    selected: str = ""
+    launch: LaunchView | None = None
+    problem: str = ""
+    """Why the selected one could not be planned."""
+
+    @property
+    def current(self) -> ProfileView | None:
+        return next((each for each in self.found if each.name == self.selected), None)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchFile:
+    """One file of one patch, as it stands in the tree."""
+
+    patch_id: str
+    path: str
+    state: str
+    why: str
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PatchesState:
+    """The installed tree. `root` is empty until it was read."""
+
+    root: str = ""
+    version: str = ""
+    profile: str = ""
+    files: tuple[PatchFile, ...] = ()
+    ledger: tuple[LedgerEntry, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A stored probe run. None is "not measured"."""
+
+    run_id: str
+    at: float
+    node: str
+    profile: str
+    launch_id: str
+    valid: bool
+    why: str
+    simulated: bool
+    requests: int = 0
+    completion_tokens: int = 0
+    output_tok_s: float | None = None
+    decode_tok_s: float | None = None
+    ttft_ms: float | None = None
+    tpot_ms: float | None = None
+    cycle_ms: float | None = None
+    step_ms: float | None = None
+    accept_len: float | None = None
+    accept_hist: tuple[int, ...] = ()
+    accept_hist_source: str = ""
+    blocks: tuple[float, ...] = ()
+    marks: tuple[str, ...] = ()
+    """Why its speed is not to be quoted."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceView:
+    """One thing in which two runs differ."""
+
+    key: str
+    a: str
+    b: str
+    declared: bool
+    withholds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonView:
+    """Candidate against baseline; differences are ratios, -0.1 is ten per cent slower."""
+
+    verdict: str
+    why: str
+    difference: float | None
+    interval: tuple[float, float] | None
+    detectable: float | None
+    differs: tuple[DifferenceView, ...]
+    break_even_accept_len: float | None
+    formula: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunsState:
+    """Stored runs of this node, newest first, and the two that stand side by side."""
+
+    runs: tuple[RunView, ...] = ()
+    baseline: RunView | None = None
+    candidate: RunView | None = None
+    comparison: ComparisonView | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """The followed log. `history` is the one mutable thing here: `version` grows with it, so states compare unequal."""
+
+    run_id: str = ""
+    path: str = ""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """The server's run record: what its shapes are judged by."""
+    history: LogHistory | None = None
+    version: int = 0
+    read_to: int = 0
+    size: int = 0
+    problem: str = ""
+
+    @property
+    def behind_bytes(self) -> int:
+        """Bytes of the file that were not taken in yet."""
+        return max(0, self.size - self.read_to)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something to be shown once; `number` grows."""
+
+    number: int
+    severity: Severity
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoticesState:
+    """The newest notices, oldest first."""
+
+    last: int = 0
+    recent: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleState:
+    """Everything known at one moment."""
+
+    link: LinkState = field(default_factory=LinkState)
+    node: NodeState = field(default_factory=NodeState)
+    gpus: GpuState = field(default_factory=GpuState)
+    servers: ServersState = field(default_factory=ServersState)
+    runbook: RunbookState = field(default_factory=RunbookState)
+    action: ActionState = field(default_factory=ActionState)
+    profiles: ProfilesState = field(default_factory=ProfilesState)
+    patches: PatchesState = field(default_factory=PatchesState)
+    runs: RunsState = field(default_factory=RunsState)
+    log: LogState = field(default_factory=LogState)
+    notices: NoticesState = field(default_factory=NoticesState)

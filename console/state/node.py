@@ -1,0 +1,23 @@
+"""The slice of what the node is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from console.state.events import AgentGreeted, InventoryRead, NodeNamed
+from console.state.model import NodeState
+
+if TYPE_CHECKING:
+    from console.state.events import Event
+
+
+def reduce(state: NodeState, event: Event) -> NodeState:
+    match event:
+        case NodeNamed(name, operator, simulated):
+            return NodeState(name, operator, simulated)
+        case AgentGreeted(hello):
+            return replace(state, hello=hello)
+        case InventoryRead(facts=facts) if facts != state.facts:
+            return replace(state, facts=facts)
+    return state

@@ -1,0 +1,36 @@
+"""What screens tell the app; Textual carries it up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from console.state.events import Event
+
+
+class Happened(Message):
+    """The user did something that the state should know, such as selecting a profile."""
+
+    def __init__(self, event: Event) -> None:
+        super().__init__()
+        self.event = event
+
+
+class CompareAsked(Message):
+    """Two stored runs are to stand side by side."""
+
+    def __init__(self, baseline: str | None, candidate: str | None) -> None:
+        super().__init__()
+        self.baseline = baseline
+        self.candidate = candidate
+
+
+class DetailAsked(Message):
+    """A row is to be shown in full."""
+
+    def __init__(self, title: str, lines: tuple[str, ...]) -> None:
+        super().__init__()
+        self.title = title
+        self.lines = lines

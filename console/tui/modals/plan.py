@@ -1,0 +1,58 @@
+"""The plan of an action, before it: Enter and Escape cancel, the same capital confirms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from console.tui.modals.dialog import Dialog
+from console.tui.text import tone_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.events import Key
+
+    from console.tui.text import Line
+
+ARMED_AFTER_S = 0.3
+"""The capital that asked for the plan may still be coming, held down or pressed twice: nobody has read the plan yet."""
+
+
+class PlanModal(Dialog[bool]):
+    """Answers True when the plan was confirmed, None when it was not. `refusal` says why it cannot be."""
+
+    BUTTON = "Cancel (Enter)"
+
+    def __init__(
+        self, title: str, key: str, lines: Iterable[Line | str], *, refusal: str = "", footer: str = ""
+    ) -> None:
+        told: Line = (footer or f"Nothing has changed yet.  {key} again: do it.  Enter, Esc: leave it.", "warn")
+        refused: Line = (f"{key} is refused: {refusal}", "error")
+        super().__init__(title, lines, refused if refusal else told)
+        self._key = key
+        self._is_refused = bool(refusal)
+        self.is_armed = False
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._arming = self.set_timer(ARMED_AFTER_S, self._arm)
+
+    def on_key(self, event: Key) -> None:
+        if event.key != self._key:
+            return
+        event.stop()
+        if self._is_refused:
+            self.app.bell()
+        elif self.is_armed:
+            self.dismiss(True)
+        else:
+            self._arming.reset()
+
+    def _arm(self) -> None:
+        self.is_armed = True
+
+
+def plan_line(line: str) -> Line:
+    """Tone a line of a plan by its first word: findings begin with their severity."""
+    word = line.strip().split(":", 1)[0].split(" ", 1)[0]
+    return (line, tone_of(word) if word in ("error", "warn", "info") else "")

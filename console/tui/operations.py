@@ -1,0 +1,146 @@
+"""What each capital letter does: plan with an action, and run that plan when it was confirmed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from console.actions import apply_patch, free_gpus, launch_server, revert_patch, run_probe, runbook, stop_server
+from console.actions.patch_state import PatchRequest
+from console.node.free_plan import FreeRequest
+from console.state.events import RunbookMoved
+from console.tui import translate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from console.actions.node import Node, Say
+    from console.errors import ConsoleError
+    from console.state.events import Event
+    from console.state.model import ConsoleState
+
+GRACE_S = 30.0
+"""Seconds between TERM and KILL, as the command line has it."""
+
+
+class Outcome(Protocol):
+    """What every action's outcome has."""
+
+    @property
+    def ok(self) -> bool: ...
+
+    @property
+    def proof(self) -> str: ...
+
+    def lines(self) -> Iterator[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan to be shown, and what carries it out."""
+
+    lines: tuple[str, ...]
+    run: Callable[[Say], Awaitable[Outcome]]
+    diff: str = ""
+    refusal: str = ""
+    """Why it cannot be confirmed; empty when it can."""
+
+
+Emit = Callable[["Event"], None]
+Plan = Callable[["Node", "ConsoleState", Emit], Awaitable[Planned]]
+
+
+async def _free(node: Node, _state: ConsoleState, _emit: Emit) -> Planned:
+    plan = await free_gpus.plan(node, FreeRequest())
+    measured = ("the GPUs are measured, and said to be free or why not",)
+    return Planned((*plan.lines(), *measured), lambda say: free_gpus.run(node, plan, say))
+
+
+async def _patch(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
+    plan = await apply_patch.plan(node, PatchRequest(profile=state.profiles.selected))
+    blockers = "; ".join(f"{file.path}: {file.state}, {file.why}" for file in plan.blockers)
+    nothing = () if plan.changes or blockers else ("nothing is to be put in: what is there is read and compiled again",)
+    diff = "".join(file.diff for file in (*plan.changes, *plan.blockers))
+    return Planned((*plan.lines(), *nothing), lambda say: apply_patch.run(node, plan, say), diff, blockers)
+
+
+async def _revert(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
+    plan = await revert_patch.plan(node, PatchRequest(profile=state.profiles.selected or None))
+    return Planned(tuple(plan.lines()), lambda say: revert_patch.run(node, plan, say))
+
+
+async def _launch(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
+    plan = await launch_server.plan(node, state.profiles.selected)
+    refusal = "; ".join(f"{each.message} [{each.rule}]" for each in plan.errors)
+    view = translate.launch_view(state.profiles.selected, plan)
+    # Findings before the command: on a small screen only the first lines are seen at once.
+    findings = (f"{each.severity}: {each.message} [{each.rule}] {each.hint}".rstrip() for each in view.findings)
+    return Planned((*findings, *view.command), lambda say: launch_server.run(node, plan, say), refusal=refusal)
+
+
+async def _probe(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
+    meant = state.servers.meant
+    plan = await run_probe.plan(node, meant.run_id if meant else None)
+    theirs = () if plan.server.operator == node.operator else (f"the server belongs to {plan.server.operator}",)
+    return Planned((*theirs, *plan.lines()), lambda say: run_probe.run(node, plan, say))
+
+
+async def _stop(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
+    meant = state.servers.meant
+    plan = await stop_server.plan(node, meant.run_id if meant else None, None, GRACE_S)
+    return Planned(tuple(plan.lines()), lambda say: stop_server.run(node, plan, say))
+
+
+async def _runbook(node: Node, state: ConsoleState, emit: Emit) -> Planned:
+    profile = state.profiles.selected
+    failed = state.runbook.failed if state.runbook.profile == profile else None
+    plan = await runbook.plan(node, runbook.RunbookRequest(profile, start=failed.id if failed else None))
+    resumed = (f"resumes at {failed.id}, which failed (c on screen 1 clears the checklist)",) if failed else ()
+
+    def show(steps: Sequence[runbook.Step]) -> None:
+        emit(RunbookMoved(profile, translate.steps(steps)))
+
+    async def walk(say: Say) -> Outcome:
+        return WalkOutcome(await runbook.run(node, plan, say, show))
+
+    return Planned((*resumed, *plan.lines()), walk)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkOutcome:
+    """A walk's outcome, with a proof of the whole."""
+
+    walked: runbook.RunbookOutcome
+
+    @property
+    def ok(self) -> bool:
+        return self.walked.ok
+
+    @property
+    def error(self) -> ConsoleError | None:
+        """What stopped it."""
+        return self.walked.error
+
+    @property
+    def proof(self) -> str:
+        failed = self.walked.failed
+        if failed:
+            return f"stopped at {failed.id}: {failed.proof}; R resumes there"
+        done = sum(step.state == "done" for step in self.walked.steps)
+        return f"{done} steps done; {self.walked.steps[-1].proof}"
+
+    def lines(self) -> Iterator[str]:
+        return self.walked.lines()
+
+
+PLANS: dict[str, Plan] = {
+    "free": _free,
+    "patch": _patch,
+    "revert": _revert,
+    "launch": _launch,
+    "probe": _probe,
+    "stop": _stop,
+    "runbook": _runbook,
+}
+"""By the action's id in `keys`."""

@@ -1,0 +1,225 @@
+"""Screen 1: GPUs, who holds them, servers, the runbook and what the action says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from textual import on
+
+from console.state.events import ServerChosen
+from console.tui.messages import Happened
+from console.tui.screen import ConsoleScreen
+from console.tui.text import bar, memory, tone_of
+from console.tui.widgets.bars import server_word
+from console.tui.widgets.panes import Pane, Panes
+from console.tui.widgets.table import Column, Row, Table
+from console.units import NONE, format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from console.node.holders import Holder
+    from console.node.verdict import GpuVerdict
+    from console.state.model import ConsoleState, GpuState, RunbookState, Step
+    from remote_agent.protocol import GpuSample, ServerRun
+
+BAR_WIDTH = 10
+
+
+class NodeScreen(ConsoleScreen):
+    """The node as it is now."""
+
+    NAME = "node"
+
+    def body(self) -> ComposeResult:
+        yield Panes(
+            Pane("servers-pane", "Servers", _server_table()),
+            Pane("holders-pane", "Processes", _holder_table()),
+            Pane("runbook-pane", "Runbook", _step_table()),
+            Pane("said-pane", "Narration", Table("said", Column("said", flex=True))),
+            pinned=(Pane("gpus-pane", "GPUs", _gpu_table()),),
+            name="node",
+        )
+
+    def show(self, state: ConsoleState) -> None:
+        self._show_gpus(state)
+        self._show_holders(state)
+        self._show_servers(state)
+        self._show_runbook(state)
+        said = [Row(str(number), (line,)) for number, line in enumerate(state.action.lines)]
+        table = self.query_one("#said", Table)
+        table.show(said, "nothing was done yet")
+        table.move_to(str(len(said) - 1))
+
+    def _show_gpus(self, state: ConsoleState) -> None:
+        gpus = state.gpus
+        title = f"GPUs {_count_free(gpus)}" if gpus.sample and gpus.sample.gpus else "GPUs"
+        live = title if state.link.is_up else f"{title} (not live)"
+        self.query_one("#gpus-pane", Pane).retitle(live, _names(gpus))
+        found = zip(gpus.sample.gpus, gpus.verdicts, strict=False) if gpus.sample else ()
+        self.query_one("#gpus", Table).show([_gpu(*each) for each in found], _why_no_gpus(gpus))
+
+    def _show_holders(self, state: ConsoleState) -> None:
+        gpus = state.gpus
+        self.query_one("#holders-pane", Pane).retitle(f"Processes {len(gpus.holders)}", _unreadable(gpus))
+        self.query_one("#holders", Table).show(list(map(_holder, gpus.holders)), "no process holds GPU memory")
+
+    def _show_servers(self, state: ConsoleState) -> None:
+        servers = state.servers
+        self.query_one("#servers-pane", Pane).retitle(f"Servers {len(servers.running)}")
+        rows = [_server(run, _word(run, state)) for run in reversed(servers.runs)]
+        self.query_one("#servers", Table).show(rows, "no run record on this node")
+
+    def _show_runbook(self, state: ConsoleState) -> None:
+        book = state.runbook
+        done = sum(step.state in ("done", "skipped") for step in book.steps)
+        title = f"Runbook {done}/{len(book.steps)}" if book.steps else "Runbook"
+        self.query_one("#runbook-pane", Pane).retitle(title, book.profile)
+        table = self.query_one("#runbook", Table)
+        table.show(list(map(_step, book.steps)), f"R walks {state.profiles.selected or 'the selected profile'}")
+        self._follow_runbook(book, table)
+
+    def _follow_runbook(self, book: RunbookState, table: Table) -> None:
+        """A walk that goes on is what the user wants to see, also where only one pane fits."""
+        running = next((step for step in book.steps if step.state == "running"), None)
+        if running and running.id != getattr(self, "_walked", None):
+            self.query_one(Panes).activate("runbook-pane")
+            table.move_to(running.id)
+        self._walked = running.id if running else None
+
+    @on(Table.Moved, "#servers")
+    def _choose(self, message: Table.Moved) -> None:
+        message.stop()
+        self.post_message(Happened(ServerChosen(message.key)))
+
+
+def _gpu_table() -> Table:
+    return Table(
+        "gpus",
+        Column("gpu", 3, right=True),
+        Column("name", from_width=100),
+        Column("memory", BAR_WIDTH),
+        Column("used/total", right=True),
+        Column("util", 4, right=True),
+        Column("power", right=True),
+        Column("temp", 5, right=True, from_width=90),
+        Column("state", 7),
+        Column("why", flex=True),
+    )
+
+
+def _holder_table() -> Table:
+    return Table(
+        "holders",
+        Column("pid", right=True),
+        Column("kind"),
+        Column("user", from_width=90),
+        Column("gpu"),
+        Column("memory", right=True),
+        Column("age", right=True, from_width=70),
+        Column("process", flex=True),
+    )
+
+
+def _server_table() -> Table:
+    return Table(
+        "servers",
+        Column("state"),
+        Column("port", right=True),
+        Column("profile", flex=True),
+        Column("server"),
+        Column("operator", from_width=100),
+    )
+
+
+def _step_table() -> Table:
+    return Table(
+        "runbook",
+        Column("state", 7),
+        Column("step", 8),
+        Column("proof", flex=True),
+        Column("took", right=True),
+    )
+
+
+def _gpu(gpu: GpuSample, verdict: GpuVerdict) -> Row:
+    util = NONE if gpu.utilization_percent is None else f"{gpu.utilization_percent} %"
+    power = NONE if gpu.power_draw_w is None else f"{gpu.power_draw_w:.0f} W"
+    temperature = NONE if gpu.temperature_c is None else f"{gpu.temperature_c} °C"
+    tone = tone_of(verdict.state)
+    return Row(
+        str(gpu.index),
+        (
+            str(gpu.index),
+            gpu.name,
+            (bar(gpu.memory_used_bytes, gpu.memory_total_bytes, BAR_WIDTH), tone),
+            memory(gpu.memory_used_bytes, gpu.memory_total_bytes),
+            util,
+            power,
+            temperature,
+            (verdict.state, tone),
+            verdict.reason,
+        ),
+    )
+
+
+def _holder(holder: Holder) -> Row:
+    process = holder.process
+    return Row(
+        str(holder.pid),
+        (
+            str(holder.pid),
+            (holder.kind, tone_of(holder.kind)),
+            process.user if process else NONE,
+            ",".join(map(str, holder.gpus)),
+            format_bytes(holder.memory_used_bytes),
+            format_seconds(process.age_s) if process else NONE,
+            process.title if process else "of another pid namespace",
+        ),
+    )
+
+
+def _server(run: ServerRun, word: str) -> Row:
+    profile = str((run.record.get("profile") or {}).get("name", NONE))
+    return Row(run.run_id, ((word, tone_of(word)), str(run.port), profile, run.run_id, run.operator))
+
+
+def _word(run: ServerRun, state: ConsoleState) -> str:
+    if run is state.servers.newest_own:
+        return server_word(state) if run.state != "exited" else _ended(run)
+    return _ended(run) if run.state == "exited" else run.state
+
+
+def _ended(run: ServerRun) -> str:
+    return f"exited {run.exit_code}" if run.exit_code is not None else f"exited by signal {run.exit_signal}"
+
+
+def _step(step: Step) -> Row:
+    took = format_seconds(step.elapsed_s) if step.elapsed_s else ""
+    return Row(step.id, ((step.state, tone_of(step.state)), step.id, step.proof or (step.title, "dim"), took))
+
+
+def _count_free(gpus: GpuState) -> str:
+    free = sum(verdict.state == "free" for verdict in gpus.verdicts)
+    return f"{free}/{len(gpus.verdicts)} free"
+
+
+def _names(gpus: GpuState) -> str:
+    """The models, counted: the table has room for them only where it is very wide."""
+    counts = Counter(gpu.name for gpu in gpus.sample.gpus) if gpus.sample else {}
+    return ", ".join(f"{count} × {name}" for name, count in counts.items())
+
+
+def _unreadable(gpus: GpuState) -> str:
+    unreadable = f"files of {gpus.unreadable_pids} processes unreadable" if gpus.unreadable_pids else ""
+    return "; ".join(filter(None, (unreadable, gpus.reason)))
+
+
+def _why_no_gpus(gpus: GpuState) -> str:
+    if gpus.sample is None:
+        return "not read yet"
+    return f"no GPU readings: {gpus.sample.reason}" if gpus.sample.source == "none" else "no GPU is listed"
+
+
+SCREEN = NodeScreen

@@ -1,0 +1,53 @@
+"""The one stream of events: collected, folded, handed on at 20 Hz or less."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from typing import TYPE_CHECKING
+
+from console.state.events import LATEST
+from console.state.model import ConsoleState
+from console.state.update import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from console.state.events import Event
+
+TICK_S = 0.05
+"""Least time between two states that are handed on: a terminal shows no more, and a frame costs some milliseconds."""
+
+
+class EventStream:
+    """Events in, states out. Chatty events (LATEST) that nobody has seen yet are replaced by newer ones."""
+
+    def __init__(self, sink: Callable[[ConsoleState], None], state: ConsoleState | None = None) -> None:
+        self.state = state or ConsoleState()
+        self._sink = sink
+        self._pending: dict[object, Event] = {}
+        self._number = itertools.count()
+        self._arrived = asyncio.Event()
+
+    def put(self, event: Event) -> None:
+        """Take in what happened."""
+        key: object = type(event) if isinstance(event, LATEST) else next(self._number)
+        self._pending.pop(key, None)  # so that the newer one takes its place in the order too
+        self._pending[key] = event
+        self._arrived.set()
+
+    def flush(self) -> None:
+        """Fold what is pending, and hand the state on if it changed."""
+        events, self._pending = list(self._pending.values()), {}
+        state = fold(self.state, events)
+        if state is not self.state:
+            self.state = state
+            self._sink(state)
+
+    async def run(self) -> None:
+        """Hand states on until cancelled: the first at once, the next not before a tick."""
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            self.flush()
+            await asyncio.sleep(TICK_S)

@@ -1,0 +1,1 @@
+"""Widgets that draw what they are given: text is foreign and never read as markup."""

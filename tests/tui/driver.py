@@ -1,0 +1,81 @@
+"""A user at the console: presses keys, looks at the screen, waits for what it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from console.tui.modals.plan import PlanModal
+from tests.waiting import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.pilot import Pilot
+
+    from console.actions.node import Node
+    from console.state.events import Event
+    from console.state.model import ConsoleState
+    from console.tui.app import ConsoleApp
+
+LOOK_S = 0.15
+_CELL = 12.2
+"""Width of a cell in an exported screenshot."""
+_TEXT = re.compile(r'<text[^>]* x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
+
+
+class Driver:
+    """One open console."""
+
+    def __init__(self, app: ConsoleApp, pilot: Pilot[Any]) -> None:
+        self.app = app
+        self.pilot = pilot
+        self.node: Node
+
+    @property
+    def state(self) -> ConsoleState:
+        return self.app.state
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+
+    async def put(self, *events: Event) -> None:
+        """Let something have happened, and the screen drawn."""
+        for event in events:
+            self.app.stream.put(event)
+        self.app.stream.flush()
+        await self.pilot.pause()
+
+    async def until(self, is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
+        await until(is_so, timeout_s)
+        await self.pilot.pause()
+
+    async def until_shown(self, text: str, timeout_s: float = 30.0) -> None:
+        async with asyncio.timeout(timeout_s):
+            while text not in self.screen():
+                # Reading a screen costs as much as drawing it: leave the console some time in between.
+                await self.pilot.pause(LOOK_S)
+
+    async def confirm(self, key: str) -> None:
+        """Ask for an action, wait for its plan, and confirm it by the same key."""
+        await self.ask(key)
+        await self.press(key)
+        await self.until(lambda: not isinstance(self.app.screen, PlanModal))
+
+    async def ask(self, key: str) -> PlanModal:
+        """Ask for an action and wait until its plan can be answered."""
+        await self.press(key)
+        await self.until(lambda: isinstance(self.app.screen, PlanModal) and self.app.screen.is_armed)
+        assert isinstance(self.app.screen, PlanModal)
+        return self.app.screen
+
+    def screen(self) -> str:
+        """What is to be read on the screen, line by line, each text in its column."""
+        rows: dict[float, str] = defaultdict(str)
+        found = _TEXT.findall(self.app.export_screenshot(title=""))
+        for x, y, text in sorted((float(x), float(y), text) for x, y, text in found):
+            rows[y] = rows[y].ljust(round(x / _CELL)) + html.unescape(text).replace("\xa0", " ").rstrip("\n")
+        return "\n".join(text for _y, text in sorted(rows.items()) if text.strip())

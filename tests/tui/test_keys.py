@@ -1,0 +1,106 @@
+"""The table of keys: unambiguous, complete, and honest about what cannot be done now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from console import registry
+from console.state.model import (
+    ActionState,
+    ConsoleState,
+    LinkState,
+    NodeState,
+    PatchesState,
+    ProfilesState,
+    ProfileView,
+    ServersState,
+)
+from console.tui import screens
+from console.tui.keys import BY_ID, KEYS, SCREENS, on_screen
+from console.tui.operations import PLANS
+from remote_agent.protocol import LedgerEntry
+from tests.unit.state.samples import hello, run
+
+READY = ConsoleState(
+    link=LinkState("connected"),
+    node=NodeState("n", "me", hello=hello()),
+    servers=ServersState((run("r1", "me"),), operator="me"),
+    profiles=ProfilesState((ProfileView("a", ""),), "a"),
+    patches=PatchesState(ledger=(LedgerEntry("e", "/", ["p"], "me", 1.0, "applied"),)),
+)
+CHANGES = [key.id for key in KEYS if key.group == "change"]
+
+
+def test_the_screens_are_the_files_of_their_folder():
+    assert sorted(SCREENS) == sorted(registry.stems(screens))
+    for name, module in registry.modules(screens).items():
+        assert name == module.SCREEN.NAME
+        assert module.SCREEN.__doc__
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_no_key_means_two_things_on_a_screen(screen: str) -> None:
+    keys = [key.key for key in on_screen(screen)]
+    assert len(keys) == len(set(keys))
+
+
+def test_ids_are_unique():
+    assert len(BY_ID) == len(KEYS)
+
+
+def test_capital_letters_change_the_node_and_nothing_else_does():
+    for key in KEYS:
+        assert key.key.isupper() == (key.group == "change"), key.id
+
+
+def test_every_change_has_its_plan():
+    assert set(PLANS) == set(CHANGES)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_ready_node_can_be_changed(name: str) -> None:
+    assert BY_ID[name].why_not(READY) == ""
+
+
+@pytest.mark.parametrize("name", CHANGES)
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        (replace(READY, link=LinkState("reconnecting", "EOF")), "not connected: reconnecting (EOF)"),
+        (replace(READY, node=replace(READY.node, hello=hello(True, "no home"))), "read-only: no home"),
+        (replace(READY, action=ActionState("x", "Launch", "running")), "Launch is running"),
+        (replace(READY, action=ActionState("x", "Launch", "planning")), "Launch is being planned"),
+    ],
+)
+def test_why_nothing_can_be_changed(name: str, state: ConsoleState, why: str) -> None:
+    assert BY_ID[name].why_not(state) == why
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "why"),
+    [
+        ("stop", replace(READY, servers=ServersState(operator="me")), "no server is running"),
+        ("probe", replace(READY, servers=ServersState(operator="me")), "no server is running"),
+        (
+            "stop",
+            replace(READY, servers=ServersState((run("r1", "me"), run("r2", "me")), operator="me")),
+            "which server? put the cursor on one (screen 1)",
+        ),
+        (
+            "stop",
+            replace(READY, servers=ServersState((run("r1", "you"),), "r1", "me")),
+            "server r1 belongs to you",
+        ),
+        ("launch", replace(READY, profiles=ProfilesState()), "no profile is selected (3 lists them)"),
+        (
+            "runbook",
+            replace(READY, profiles=ProfilesState((ProfileView("a", "", problem="bad"),), "a")),
+            "profile a cannot be used: bad",
+        ),
+        ("revert", replace(READY, patches=PatchesState()), "nothing is applied by this account on this node"),
+    ],
+)
+def test_why_an_action_is_not_to_be_had(name: str, state: ConsoleState, why: str) -> None:
+    assert BY_ID[name].why_not(state) == why

@@ -1,0 +1,56 @@
+"""A link that breaks is shown with its reason, and everything goes on when it is back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.state.events import ProfileSelected
+
+if TYPE_CHECKING:
+    from console.logs.history import LogHistory
+
+
+async def test_a_broken_link_is_shown_and_healed(demo):
+    async with demo.open() as driver:
+        first = driver.node.agent.hello.pid
+        driver.node.agent.session.break_link()
+        await driver.until(lambda: driver.state.link.name == "reconnecting")
+        shown = driver.screen()
+        assert "reconnecting (the link was dropped on request)" in shown
+        assert "(not live)" in shown
+        await driver.press("F")
+        await driver.until_shown("not connected: reconnecting")
+        await driver.until(lambda: driver.state.link.name == "connected")
+        assert driver.state.node.hello
+        assert driver.state.node.hello.pid != first
+        sample = driver.state.gpus.sample
+        await driver.until(lambda: driver.state.gpus.sample is not sample)
+        assert "(not live)" not in driver.screen()
+
+
+async def test_the_log_goes_on_over_a_broken_link_without_loss_or_repeat(demo):
+    async with demo.open() as driver:
+        await driver.put(ProfileSelected("kimi-k2.5-baseline"))
+        await driver.confirm("L")
+        await driver.until(lambda: driver.state.action.phase == "done")
+        await driver.until(lambda: driver.state.log.history is not None)
+        history, path = driver.state.log.history, Path(driver.state.log.path)
+        assert history
+        _append(path, 0, 2000)
+        await driver.until(lambda: len(_marked(history)) == 2000)
+        driver.node.agent.session.break_link()
+        await driver.until(lambda: driver.state.link.name == "reconnecting")
+        _append(path, 2000, 4000)
+        await driver.until(lambda: len(_marked(history)) >= 4000)
+        assert _marked(history) == [f"MARK {number}" for number in range(4000)]
+        assert driver.state.log.history is history
+
+
+def _append(path: Path, start: int, end: int) -> None:
+    with path.open("a") as file:
+        file.writelines(f"MARK {number}\n" for number in range(start, end))
+
+
+def _marked(history: LogHistory) -> list[str]:
+    return [record.text for record in history.records if record.text.startswith("MARK")]
