@@ -131,6 +131,7 @@ class Demo:
         try:
             plan = await free_gpus.plan(node, FreeRequest(grace_s=5.0))
             await free_gpus.run(node, plan, lambda _line: None)
+            assert not await node.running()
         finally:
             await node.agent.session.close()
             node.journal.close()
@@ -145,5 +146,5 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Demo]:
         port = probe.getsockname()[1]
     found = Demo(tmp_path / "home", port)
     yield found
-    if list(found.home.glob("data/demo/state/*/runs/*")):
+    if list(found.home.rglob("run.json")):
         asyncio.run(found.end_servers())

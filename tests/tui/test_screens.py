@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from console.state import events
+from console.state.model import LaunchView
 from tests.tui.events import busy
 
 SIZES = ((80, 24), (120, 40), (140, 40), (160, 50))
@@ -35,7 +36,7 @@ async def test_every_screen_shows_what_matters(forced, size: tuple[int, int]) ->
                 assert told in shown, (number, told)
 
 
-@pytest.mark.parametrize("size", (SIZES[0], SIZES[-1]), ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("size", [SIZES[0], SIZES[-1]], ids=lambda size: f"{size[0]}x{size[1]}")
 async def test_every_pane_is_reached_by_tab(forced, size: tuple[int, int]) -> None:
     async with forced(size) as driver:
         await driver.put(*busy())
@@ -121,3 +122,20 @@ async def test_what_goes_wrong_beside_an_action_is_noticed_once(forced):
         await driver.until_shown("the disk of the node is full [bold]")
         await driver.put(events.LinkChanged("connected", "x"))
         assert driver.screen().count("the disk of the node is full") == 1
+
+
+async def test_a_launch_that_nothing_stands_against_is_shown_with_its_command(forced):
+    async with forced() as driver:
+        await driver.put(*busy(), events.LaunchPlanned(LaunchView("kimi-k2.5-eagle3-debug", ("python -m x",))))
+        await driver.press("3")
+        await driver.pilot.pause()
+        assert "no finding: nothing stands against this launch" in driver.screen()
+        assert "python -m x" in driver.screen()
+
+
+async def test_every_screen_draws_before_anything_is_known(forced):
+    async with forced((80, 24)) as driver:
+        for number in "123456":
+            await driver.press(number)
+            await driver.pilot.pause()
+            assert "F Free" in driver.screen()

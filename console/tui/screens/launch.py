@@ -94,10 +94,10 @@ def _findings(profiles: ProfilesState) -> Iterator[Line | str]:
     if not profiles.launch.findings:
         yield ("no finding: nothing stands against this launch", "ok")
     findings = profiles.launch.findings
-    for each, after in zip(findings, (*findings[1:], None), strict=True):
+    for index, each in enumerate(findings):
         yield (f"{each.severity}: {each.message} [{each.rule}]", tone_of(each.severity))
         # Eight GPUs that are held want one advice.
-        if each.hint and (after is None or after.hint != each.hint):
+        if each.hint and each.hint not in (after.hint for after in findings[index + 1 : index + 2]):
             yield (f"  {each.hint}", "dim")
 
 
