@@ -108,6 +108,8 @@ async def run(node: Node, plan: FreePlan, say: Say) -> FreeOutcome:
 
 
 async def _leftovers(node: Node) -> tuple[Leftover, ...]:
+    if node.simulated:  # the embedded node is a world of its own: the machine's /dev/shm is not in it
+        return ()
     judged = judge(await node.agent.shm(), (await node.agent.facts()).uid)
     return tuple(each for each in judged if each.state == "leftover")
 

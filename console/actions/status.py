@@ -44,6 +44,9 @@ class Status:
         for holder in self.inventory.holders:
             who = describe(holder.process) if holder.process else f"pid {holder.pid}"
             yield f"{holder.kind} {who}: {format_bytes(holder.memory_used_bytes)} ({holder.evidence})"
+        for holder in self.inventory.holders:
+            if holder.role == "launcher" and holder.run_id is None and holder.process:
+                yield f"server without a run record: {' '.join(holder.process.argv)}"
         for run in self.inventory.runs:
             ended = f" exit {run.exit_code}" if run.exit_code is not None else ""
             profile = (run.record.get("profile") or {}).get("name", "?")

@@ -7,6 +7,8 @@ another session prove that nobody is ended by name.
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
 import json
 import os
 import signal
@@ -14,6 +16,7 @@ import socket
 import subprocess
 import sys
 import time
+import zipfile
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +25,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from console.actions import free_gpus
+from console.actions import footprint, free_gpus, status
 from console.actions.node import Node, silent
 from console.config import NodeConfig
 from console.demo.setup import prepare
 from console.errors import NodeLost
 from console.launch.library import Library
 from console.node.free_plan import FreeRequest
+from console.remote import bundle
 from console.remote.agent import Agent
 from console.remote.connect import make_session
 from console.store.journal import Journal
@@ -74,6 +78,25 @@ LATE = (
 )
 
 
+SLOW_SMI = """#!{python}
+import os, subprocess, sys, time
+real = lambda *words: subprocess.run(["{smi}", *words], capture_output=True, text=True).stdout
+out = real(*sys.argv[1:])
+mark = sys.argv[0] + ".gone"
+if real("--query-compute-apps=pid", "--format=csv,noheader,nounits").split():
+    open(sys.argv[0] + ".seen", "w").close()
+elif os.path.exists(sys.argv[0] + ".seen"):
+    if not os.path.exists(mark):
+        open(mark, "w").write(str(time.time()))
+    if time.time() - float(open(mark).read() or 0) < {seconds} and "memory.used" in sys.argv[1]:
+        place = sys.argv[1].split("=")[1].split(",").index("memory.used")
+        rows = [line.split(", ") for line in out.splitlines()]
+        rows[0][place] = "5000"
+        out = "".join(", ".join(row) + "\\n" for row in rows)
+sys.stdout.write(out)
+"""
+
+
 class World:
     """One node with a stub GPU, and servers whose behaviour the test chooses."""
 
@@ -115,6 +138,18 @@ class World:
         await until(lambda: "up" in log.read_text())
         await until(lambda: len(self.holders()) >= ranks)
         return run
+
+    def real(self) -> World:
+        """The same node, taken for a real one: the whole machine's processes and /dev/shm are looked at."""
+        self.config = self.config.model_copy(update={"simulated": False})
+        return self
+
+    def slow_driver(self, seconds: float) -> None:
+        """From the moment that no process is left, GPU 0 still reads 5,000 MiB for so long."""
+        script = self.folder / "slow-nvidia-smi"
+        script.write_text(SLOW_SMI.format(python=sys.executable, smi=self.demo.nvidia_smi, seconds=seconds))
+        script.chmod(0o755)
+        self.config = self.config.model_copy(update={"nvidia_smi": str(script)})
 
     def holders(self) -> list[str]:
         query = [str(self.demo.nvidia_smi), "--query-compute-apps=pid", "--format=csv,noheader,nounits"]
@@ -334,6 +369,113 @@ async def test_an_old_record_and_a_reused_pid_are_nobody(world):
         assert (await freed(node)).terminated == ()
 
 
+async def test_memory_that_the_driver_gives_back_ten_seconds_late_is_waited_for(world):
+    world.slow_driver(10.0)
+    async with world.connect() as node:
+        await world.launch(node)
+        plan = await free_gpus.plan(node, FreeRequest(grace_s=5.0, verify_timeout_s=40.0))
+        told: list[str] = []
+        outcome = await free_gpus.run(node, plan, told.append)
+        assert outcome.ok, outcome.proof
+        assert any("used by no process that can be seen" in line for line in told), "the wait says what it waits for"
+
+
+async def test_memory_that_never_comes_back_is_a_verdict_with_whom_to_ask(world):
+    world.slow_driver(1000.0)
+    async with world.connect() as node:
+        await world.launch(node)
+        outcome = await freed(node, verify_timeout_s=1.0)
+        assert not outcome.ok
+        assert outcome.left == ()
+        (gpu,) = [each for each in outcome.gpus if each.state != "free"]
+        assert (gpu.index, gpu.state) == (0, "held")
+        assert "ask the node's admin" in gpu.reason
+
+
+async def test_sockets_that_wind_down_are_told(world):
+    """Case C13: a restart on a port whose connections have not drained answered, and hung after a hundred requests."""
+    port = free_port()
+    code = f"""
+import socket, threading
+door = socket.socket(); door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+door.bind(("127.0.0.1", {port})); door.listen()
+threading.Thread(target=lambda: [door.accept()[0].close() for _ in range(3)], daemon=True).start()
+{DRAIN}
+"""
+    async with world.connect() as node:
+        await world.launch(node, launcher=code, port=port)
+        for _ in range(3):
+            with socket.create_connection(("127.0.0.1", port)) as client:
+                assert client.recv(1) == b"", "the server closes first: its side waits"
+        outcome = await freed(node)
+        assert outcome.ok, outcome.proof
+        assert outcome.ports[0].draining >= 1
+        assert any("sockets still wind down" in line for line in outcome.lines())
+
+
+async def test_a_server_is_adopted_by_a_newer_agent(world, monkeypatch):
+    async with world.connect() as node:
+        run = await world.launch(node)
+        old = node.agent.hello.sha256
+    newer = io.BytesIO(bundle.build().data)
+    with zipfile.ZipFile(newer, "a") as archive:
+        archive.writestr("VERSION", "newer")
+    data = newer.getvalue()
+    monkeypatch.setattr(bundle, "build", lambda: bundle.Bundle(data, hashlib.sha256(data).hexdigest()))
+    async with world.connect() as node:
+        assert node.agent.hello.sha256 != old
+        (again,) = await node.agent.servers()
+        assert (again.run_id, again.state, again.child) == (run.run_id, "running", run.child)
+        kinds = {item.kind: item for item in (await node.agent.footprint()).items if item.in_use}
+        assert "pid" in kinds["zip"].in_use or "this agent" in kinds["zip"].in_use
+        zips = [item for item in (await node.agent.footprint()).items if item.kind == "zip"]
+        assert len(zips) == 2
+        assert all(item.in_use for item in zips), "the old zip runs the server's supervisor: it stays"
+        assert (await freed(node)).ok
+
+
+async def test_gc_removes_what_is_ours_and_dead_and_nothing_else(world):
+    async with world.connect() as node:
+        ended = await world.launch(node)
+        assert (await freed(node)).ok
+        living = await world.launch(node)
+        outcome = await footprint.run(node, await footprint.plan(node, keep_runs_s=0.0), silent)
+        assert outcome.ok
+        names = [item.name for item in outcome.left.items]
+        assert ended.run_id not in names
+        assert living.run_id in names
+        denied = await node.agent.collect(["/etc/passwd", str(world.folder)])
+        assert {each.outcome for each in denied} == {"denied"}
+        assert Path("/etc/passwd").exists()
+        (run,) = await node.agent.servers()
+        assert run.state == "running"
+        assert (await freed(node)).ok
+
+
+async def test_a_server_started_by_hand_is_listed_with_its_flags_and_left(world):
+    port = free_port()
+    words = ["-m", "sglang.launch_server", "--model-path", str(world.demo.home / "models" / "kimi-k2.5-int4")]
+    by_hand = subprocess.Popen(
+        [sys.executable, *words, "--tp-size", "2", "--port", str(port), "--api-key", "s3cret"],
+        env={**os.environ, **world.demo.env, "SPEC_CONSOLE_DEMO_LOAD_S": "0.1"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        await until(lambda: len(world.holders()) == 2)
+        async with world.real().connect() as node:
+            told = list((await status.read(node)).lines())
+            # Others may serve on this machine too.
+            assert any(each.startswith("server without a run record") and f"--port {port}" in each for each in told)
+            assert "s3cret" not in "".join(told)
+            assert not (await freed(node)).ok
+            assert by_hand.poll() is None
+    finally:
+        os.killpg(by_hand.pid, signal.SIGKILL)  # our own child's group, not yet reaped
+        by_hand.wait()
+
+
 async def test_shared_memory_of_dead_pids_is_listed_and_swept_on_request_only(world):
     dead = subprocess.Popen([sys.executable, "-c", "pass"])
     dead.wait()
@@ -342,7 +484,7 @@ async def test_shared_memory_of_dead_pids_is_listed_and_swept_on_request_only(wo
     for each in (name, kept):
         Path("/dev/shm", each).write_bytes(b"x" * 64)
     try:
-        async with world.connect() as node:
+        async with world.real().connect() as node:
             outcome = await freed(node)
             if "pid namespace" in (await node.agent.shm()).foreign_namespace:
                 pytest.skip("another pid namespace shares /dev/shm here: nothing is swept, as it should be")
