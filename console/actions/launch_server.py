@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 import hashlib
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from console import lint
+from console.actions import apply_overlay
 from console.actions.patch_state import PatchRequest, read_config, read_tree
 from console.errors import Refused, ServerDied
 from console.launch.command import Command, render, shell_line
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from console.actions.node import Inventory, Node, Say
     from console.launch.loader import ResolvedProfile
     from console.lint.finding import Finding
-    from remote_agent.protocol import ServerRun, SGLangFacts
+    from remote_agent.protocol import OverlayInfo, ServerRun, SGLangFacts
 
 POLL_S = 1.0
 READY_TIMEOUT_S = 45 * 60.0
@@ -118,7 +119,9 @@ async def plan(
     wanted = needs(resolved)
     sglang = await node.sglang(wanted.python)
     inventory = await node.inventory()
-    wants = await _wanted_patches(node, profile, sets, wanted, sglang)
+    wants, served = await _wanted_patches(node, profile, sets, wanted, sglang)
+    if served:
+        command = _with_overlay(command, served)
     context = LaunchContext(
         resolved=resolved,
         command=command,
@@ -130,7 +133,7 @@ async def plan(
         patches=wants,
         runs=inventory.runs,
     )
-    record = await _record(node, resolved, sglang, allow)
+    record = await _record(node, resolved, sglang, allow, served)
     return LaunchPlan(resolved, command, lint.check(context), allow, sglang, record)
 
 
@@ -267,12 +270,22 @@ def _gpus(inventory: Inventory, wanted: Needs) -> tuple[GpuVerdict, ...]:
 
 async def _wanted_patches(
     node: Node, profile: str, sets: tuple[str, ...], wanted: Needs, sglang: SGLangFacts
-) -> dict[str, str]:
-    """State of each patch that the profile wants."""
+) -> tuple[dict[str, str], OverlayInfo | None]:
+    """State of each patch that the profile wants, and the overlay that serves those that are not in the tree."""
     if not wanted.patches or sglang.root is None:
-        return {}
+        return {}, None
     tree = await read_tree(node, PatchRequest(profile=profile, sets=sets))
-    return {each.patch_id: each.state for each in tree.plans}
+    states: dict[str, str] = {each.patch_id: each.state for each in tree.plans}
+    missing = [patch_id for patch_id, state in states.items() if state != "applied"]
+    served = await apply_overlay.serving(node, tree.root, missing) if missing else None
+    return {**states, **dict.fromkeys(missing if served else (), "applied")}, served
+
+
+def _with_overlay(command: Command, served: OverlayInfo) -> Command:
+    """The overlay goes before what PYTHONPATH has: its import hook chains the sitecustomize that would have been."""
+    before = command.env.get("PYTHONPATH")
+    path = f"{served.path}:{before}" if before else served.path
+    return replace(command, env={**command.env, "PYTHONPATH": path})
 
 
 async def _patches_in_tree(node: Node, sglang: SGLangFacts) -> list[dict[str, str]]:
@@ -286,7 +299,13 @@ async def _patches_in_tree(node: Node, sglang: SGLangFacts) -> list[dict[str, st
     return [_patch_ref(each) for each in tree.plans]
 
 
-async def _record(node: Node, resolved: ResolvedProfile, sglang: SGLangFacts, allow: tuple[str, ...]) -> dict[str, Any]:
+async def _record(
+    node: Node,
+    resolved: ResolvedProfile,
+    sglang: SGLangFacts,
+    allow: tuple[str, ...],
+    served: OverlayInfo | None,
+) -> dict[str, Any]:
     """What run.json keeps beside the command: enough to judge shapes and speed without the profile."""
     profile = resolved.profile
     speculative = profile.speculative
@@ -301,9 +320,16 @@ async def _record(node: Node, resolved: ResolvedProfile, sglang: SGLangFacts, al
         "allowed": list(allow),
         "simulated": node.simulated,
         "sglang": asdict(sglang),
-        "patches": await _patches_in_tree(node, sglang),
+        "patches": [*await _patches_in_tree(node, sglang), *(_overlay_refs(served) if served else [])],
+        "overlay": served.name if served else None,
         "wiring": asdict(facts_from_configs(target_config, draft_config)),
     }
+
+
+def _overlay_refs(served: OverlayInfo) -> list[dict[str, str]]:
+    after = sorted(f"{file['path']} {file['sha256_after']}" for file in served.manifest["files"])
+    sha256 = hashlib.sha256("\n".join(after).encode()).hexdigest()
+    return [{"id": str(each), "state": "overlay", "sha256": sha256} for each in served.manifest["patches"]]
 
 
 def _patch_ref(plan: Any) -> dict[str, str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from remote_agent.protocol import LedgerEntry
 
 CONFIG_BYTES = 1 << 17
+DELIVERIES = ("in-place", "overlay")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ async def read_tree(node: Node, request: PatchRequest) -> TreeState:
         UsageError: an unknown patch, delivery or architecture.
         NegativeResult: no SGLang where the serving Python looks.
     """
-    if request.delivery != "in-place":
-        raise UsageError(f"the delivery {request.delivery!r} is not built in yet", "Use --delivery in-place.")
+    if request.delivery not in DELIVERIES:
+        raise UsageError(f"there is no delivery {request.delivery!r}", f"One of: {', '.join(DELIVERIES)}.")
     resolved = await node.profile(request.profile, request.sets) if request.profile else None
     ids = request.ids or (resolved.profile.patches if resolved else ()) or tuple(patches())
     python = _python(node, request, resolved)

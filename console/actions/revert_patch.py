@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.actions import apply_overlay
 from console.actions.apply_patch import PatchFile, PatchOutcome
 from console.actions.patch_state import PatchRequest, TreeState, read_tree
 
@@ -20,10 +21,12 @@ class RevertPlan:
     """What the ledger says was changed, and would be put back."""
 
     tree: TreeState
+    overlays: tuple[str, ...] = ()
+    """Names of overlays that were made for this tree."""
 
     @property
     def is_empty(self) -> bool:
-        return not self.tree.ledger
+        return not self.tree.ledger and not self.overlays
 
     def lines(self) -> Iterator[str]:
         yield f"tree {self.tree.root}"
@@ -31,6 +34,8 @@ class RevertPlan:
             for file in entry.files:
                 act = "remove" if file.sha256_before is None else "restore"
                 yield f"{act} {file.path} ({', '.join(entry.patches)}, by {entry.operator})"
+        for name in self.overlays:
+            yield f"remove the overlay {name}"
         if self.is_empty:
             yield "nothing was applied by this account on this node"
 
@@ -40,7 +45,9 @@ class RevertPlan:
 
 
 async def plan(node: Node, request: PatchRequest) -> RevertPlan:
-    return RevertPlan(await read_tree(node, request))
+    tree = await read_tree(node, request)
+    overlays = [each.name for each in await node.agent.overlays() if each.manifest.get("root") == tree.root]
+    return RevertPlan(tree, tuple(overlays))
 
 
 async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
@@ -57,6 +64,8 @@ async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
         state = "original" if sha256 == file.sha256_before else "drifted"
         why = outcomes[file.path].reason if file.path in outcomes else ""
         files.append(PatchFile(file.path, state, file.sha256_after, sha256, None, why))
+    if plan.overlays:
+        say(f"removing {await apply_overlay.remove_all(node, root)} overlays")
     outcome = PatchOutcome(root, tuple(files), ("original",))
     node.record(started, "patch revert", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
     return outcome

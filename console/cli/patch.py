@@ -59,18 +59,22 @@ async def _plan(node: Node, options: Options, request: PatchRequest) -> int:
 
 
 async def _apply(node: Node, options: Options, request: PatchRequest) -> int:
-    from console.actions import apply_patch
+    from console.actions import apply_overlay, apply_patch
 
     plan = await apply_patch.plan(node, request)
     if (plan.changes and not plan.blockers) or options.dry_run:
         if not confirm(options, (*plan.lines(), *plan.diff().splitlines()), plan.to_json(), node.name):
             return 0
+    if request.delivery == "overlay":
+        return report(options, node.name, await apply_overlay.run(node, plan, say))
     return report(options, node.name, await apply_patch.run(node, plan, say))
 
 
 async def _verify(node: Node, options: Options, request: PatchRequest) -> int:
-    from console.actions import apply_patch
+    from console.actions import apply_overlay, apply_patch
 
+    if request.delivery == "overlay":
+        return report(options, node.name, await apply_overlay.verify(node, request))
     return report(options, node.name, await apply_patch.verify(node, request))
 
 

@@ -226,6 +226,17 @@ class Agent:
     async def restore_files(self, root: str) -> list[wire.FileOutcome]:
         return from_wire(wire.FileOutcomes, await self._change("files.restore", root=root)).files
 
+    async def write_overlay(self, name: str, files: Mapping[str, str]) -> wire.OverlayInfo:
+        """Write an overlay of content that was `put` before: path → sha256."""
+        wanted = [{"path": path, "sha256": sha256} for path, sha256 in sorted(files.items())]
+        return from_wire(wire.OverlayInfo, await self._change("overlays.write", name=name, files=wanted))
+
+    async def overlays(self) -> list[wire.OverlayInfo]:
+        return from_wire(wire.OverlayList, await self._ask("overlays.list")).overlays
+
+    async def remove_overlay(self, name: str) -> None:
+        await self._change("overlays.remove", name=name)
+
     async def compile(self, python: str, paths: Sequence[str]) -> list[wire.Compiled]:
         answer = await self._ask("files.compile", timeout=FACTS_TIMEOUT_S, python=python, paths=list(paths))
         return from_wire(wire.CompiledFiles, answer).files

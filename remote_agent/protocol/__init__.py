@@ -34,6 +34,8 @@ from remote_agent.protocol.files import (
     LogBatch,
     LogFile,
     LogReset,
+    OverlayInfo,
+    OverlayList,
 )
 from remote_agent.protocol.node import (
     GpuHolder,
@@ -94,6 +96,8 @@ __all__ = [
     "LogFile",
     "LogReset",
     "NodeFacts",
+    "OverlayInfo",
+    "OverlayList",
     "PathFacts",
     "PortFacts",
     "ProbeRun",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import List, Optional
+from typing import Any, Dict, List, Optional
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,23 @@ class CompiledFiles:
 
     python: str
     files: List[Compiled] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class OverlayInfo:
+    """`overlays.write`: one overlay; `broken` names copies that are not what the manifest says."""
+
+    name: str
+    path: str
+    manifest: Dict[str, Any]
+    broken: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class OverlayList:
+    """`overlays.list`."""
+
+    overlays: List[OverlayInfo] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,57 @@
+"""Build an overlay from planned patches: copies beside a small import hook, and what it may be served for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from console.patches.plan import FilePlan, PatchPlan
+
+HOOK = "sitecustomize.py"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A folder for PYTHONPATH, not yet written: `files` by path relative to it. Its name is the hash of its content."""
+
+    name: str
+    files: Mapping[str, bytes]
+    changed: tuple[FilePlan, ...]
+
+
+def build(root: str, plans: Sequence[PatchPlan]) -> Overlay:
+    """Build the overlay of everything that `plans` would change in the tree at `root`."""
+    changed = tuple(file for plan in plans for file in plan.changes)
+    manifest = {
+        "root": root,
+        "patches": [plan.patch_id for plan in plans],
+        "files": [
+            {"path": file.path, "sha256_before": file.sha256_before, "sha256_after": file.sha256_after}
+            for file in changed
+        ],
+    }
+    files = {f"files/{file.path}": file.new_text or b"" for file in changed}
+    files[MANIFEST] = json.dumps(manifest, indent=1, sort_keys=True).encode()
+    files[HOOK] = resources.files("console.patches.runtime").joinpath("overlay.py").read_bytes()
+    digest = hashlib.sha256()
+    for path, data in sorted(files.items()):
+        digest.update(f"{path} {hashlib.sha256(data).hexdigest()}\n".encode())
+    return Overlay(digest.hexdigest()[:16], files, changed)
+
+
+def serves(manifest: Mapping[str, Any], root: str, ids: Sequence[str], now: Mapping[str, str | None]) -> bool:
+    """May this overlay be served for these patches: same tree, all ids in it, every original as it was planned?"""
+    files = manifest.get("files") or []
+    return (
+        manifest.get("root") == root
+        and set(ids) <= set(manifest.get("patches") or [])
+        and bool(files)
+        and all(now.get(file["path"]) == file["sha256_before"] for file in files)
+    )
