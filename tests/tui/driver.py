@@ -50,14 +50,19 @@ class Driver:
         await self.pilot.pause()
 
     async def until(self, is_so: Callable[[], bool], timeout_s: float = 30.0) -> None:
-        await until(is_so, timeout_s)
+        try:
+            await until(is_so, timeout_s)
+        except TimeoutError:
+            raise AssertionError(f"not so within {timeout_s} s; the screen:\n{self.screen()}") from None
         await self.pilot.pause()
 
     async def until_shown(self, text: str, timeout_s: float = 30.0) -> None:
-        async with asyncio.timeout(timeout_s):
-            while text not in self.screen():
-                # Reading a screen costs as much as drawing it: leave the console some time in between.
-                await self.pilot.pause(LOOK_S)
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + timeout_s
+        while text not in (shown := self.screen()):
+            assert clock() < deadline, f"{text!r} was not shown within {timeout_s} s:\n{shown}"
+            # Reading a screen costs as much as drawing it: leave the console some time in between.
+            await self.pilot.pause(LOOK_S)
 
     async def confirm(self, key: str) -> None:
         """Ask for an action, wait for its plan, and confirm it by the same key."""

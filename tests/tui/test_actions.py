@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from console.state.events import ProfileSelected
-from console.tui.modals.plan import ARMED_AFTER_S, PlanModal
+from console.tui.modals.plan import PlanModal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,20 +57,6 @@ async def test_patches_are_applied_and_taken_back_by_their_keys(demo):
         await driver.until(lambda: driver.state.action.phase == "done")
         assert tree(demo.home) == before
         await driver.until_shown("nothing applied by this account")
-
-
-async def test_a_key_that_is_held_down_does_not_confirm_what_nobody_has_read(demo):
-    async with demo.open() as driver:
-        await driver.press("F")
-        await driver.until(lambda: isinstance(driver.app.screen, PlanModal))
-        modal = driver.app.screen
-        assert isinstance(modal, PlanModal)
-        for _repeat in range(8):
-            await driver.press("F")
-            await driver.pilot.pause(ARMED_AFTER_S / 3)
-        assert driver.app.screen is modal
-        assert not modal.is_armed
-        await driver.until(lambda: modal.is_armed)
 
 
 async def test_a_refused_plan_says_so_and_cannot_be_confirmed(demo):

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.events import Mount
 
     from console.tui.text import Line
 
@@ -48,7 +49,7 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
                 yield Static(content(self._footer), markup=False, classes="dialog--footer")
             yield Button(content(self.BUTTON), compact=True, classes="dialog--button")
 
-    def on_mount(self) -> None:
+    def on_mount(self, event: Mount) -> None:
         self.query_one(Button).focus()
 
     def on_button_pressed(self) -> None:

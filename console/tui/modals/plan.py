@@ -10,7 +10,7 @@ from console.tui.text import tone_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from textual.events import Key
+    from textual.events import Key, Mount
 
     from console.tui.text import Line
 
@@ -31,22 +31,25 @@ class PlanModal(Dialog[bool]):
         super().__init__(title, lines, refused if refusal else told)
         self._key = key
         self._is_refused = bool(refusal)
+        self._last_key_at = 0.0
         self.is_armed = False
+        """True when it has been seen for a moment: the earliest that a key may confirm it."""
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._arming = self.set_timer(ARMED_AFTER_S, self._arm)
+    def on_mount(self, event: Mount) -> None:
+        super().on_mount(event)
+        self._last_key_at = event.time
+        self.set_timer(ARMED_AFTER_S, self._arm)
 
     def on_key(self, event: Key) -> None:
         if event.key != self._key:
             return
         event.stop()
+        # By the time at which the key was pressed, not at which a busy console comes round to it.
+        quiet_s, self._last_key_at = event.time - self._last_key_at, event.time
         if self._is_refused:
             self.app.bell()
-        elif self.is_armed:
+        elif self.is_armed and quiet_s >= ARMED_AFTER_S:
             self.dismiss(True)
-        else:
-            self._arming.reset()
 
     def _arm(self) -> None:
         self.is_armed = True
