@@ -218,7 +218,8 @@ async def test_a_launcher_that_was_sigkilled_leaves_orphans_that_are_still_ours(
         run = await world.launch(node)
         assert run.child
         os.kill(run.child.pid, signal.SIGKILL)
-        await until(lambda: not Path(f"/proc/{run.child.pid}/cmdline").exists())
+        record = Path(node.config.state_dir or "") / "runs" / run.run_id / "exit.json"
+        await until(record.exists)  # the supervisor reaps its child a moment later
         (orphaned,) = await node.agent.servers()
         assert orphaned.state == "exited"
         assert orphaned.exit_signal == signal.SIGKILL
