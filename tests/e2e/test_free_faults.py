@@ -157,8 +157,15 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return World(tmp_path)
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    for path in Path(made.demo.state_dir).glob("runs/*/process.json"):  # what a failed test left running
+        told = json.loads(path.read_text())["supervisor"]
+        for pid in processes.session_members(told["pid"], told["start_ticks"]):
+            who = processes.identity(pid)
+            if who:
+                processes.send_signal(who, signal.SIGKILL)
 
 
 @pytest.fixture
