@@ -12,10 +12,11 @@ from console.node.leftovers import Leftover, judge, sweepable
 from console.node.verdict import GpuVerdict, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from console.actions.node import Node, Say
     from console.node.free_plan import FreePlan, FreeRequest
+    from console.node.holders import Holder
     from remote_agent.protocol import PortFacts, Swept, Terminated
 
 POLL_S = 0.5
@@ -133,11 +134,20 @@ async def measure(
         judged = verdicts(inventory.sample, inventory.holders, gpus=request.gpus or None)
         held = tuple([await node.agent.port(port) for port in ports])
         outcome = FreeOutcome(judged, ended, left, inventory.sample.reason, held)
-        # Others' processes stay: waiting longer frees nothing that they hold.
-        if outcome.ok or time.monotonic() >= deadline or inventory.sample.source == "none":
+        is_over = time.monotonic() >= deadline or inventory.sample.source == "none"
+        if outcome.ok or is_over or _is_others_alone(outcome, inventory.holders):
             return outcome
         say(f"waiting for memory: {outcome.proof}")
         await asyncio.sleep(POLL_S)
+
+
+def _is_others_alone(outcome: FreeOutcome, holders: Sequence[Holder]) -> bool:
+    """Is all that is still held held by living processes that were not to end? Waiting longer frees none of it."""
+    ended = {each.pid for each in (*outcome.terminated, *outcome.left)}
+    stay = [h for h in holders if h.process and h.pid not in ended and h.kind != "ours" and not h.only_watches]
+    waiting = [gpu for gpu in outcome.gpus if gpu.state != "free"]
+    by_others = all(any(gpu.index in holder.gpus for holder in stay) for gpu in waiting)
+    return by_others and all(port.free for port in outcome.ports)
 
 
 def _countdown(say: Say) -> Any:

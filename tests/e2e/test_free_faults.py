@@ -285,6 +285,16 @@ async def test_a_colleagues_server_under_the_same_account_is_left(world):
         assert theirs.run_id
 
 
+async def test_what_others_hold_is_not_waited_for(world, bystander):
+    bystander(gpu=1)
+    async with world.connect() as node:
+        await world.launch(node, ranks=2)
+        started = time.monotonic()
+        outcome = await freed(node, verify_timeout_s=60.0)
+        assert time.monotonic() - started < 30
+        assert [(gpu.index, gpu.state) for gpu in outcome.gpus if gpu.state != "free"] == [(1, "held")]
+
+
 async def test_free_acts_on_the_gpus_that_were_chosen(world):
     async with world.connect() as node:
         await world.launch(node, ranks=2)
