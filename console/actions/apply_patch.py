@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.actions.patch_state import PatchRequest, TreeState, read_tree
 from console.errors import Refused
+from console.patches import chain
 from remote_agent.protocol import FileChange
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class PatchPlanView:
 
     @property
     def changes(self) -> tuple[FilePlan, ...]:
-        return tuple(file for plan in self.tree.plans for file in plan.changes)
+        return chain.changes(self.tree.plans)
 
     @property
     def blockers(self) -> tuple[FilePlan, ...]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from console.errors import NegativeResult, UsageError
+from console.patches.chain import plan_all
 from console.patches.library import patch, patches
-from console.patches.plan import PatchPlan, plan, wanted_paths
+from console.patches.plan import PatchPlan, wanted_paths
 from console.remote.agent import NodeError, NodeRefused
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ async def read_tree(node: Node, request: PatchRequest) -> TreeState:
         raise NegativeResult(f"no SGLang for {python} on {node.name}: {facts.error}", "Set `python` of the node.")
     known = await architectures(node, resolved) if resolved else Architectures()
     all_models = request.all_models or not known.target
-    plans = [await _plan(node, patch_id, facts.root, known, all_models=all_models) for patch_id in ids]
+    plans = await _plans(node, ids, facts.root, known, all_models=all_models)
     ledger = await node.agent.ledger(facts.root)
-    return TreeState(facts.root, python, facts.version, tuple(plans), tuple(ledger))
+    return TreeState(facts.root, python, facts.version, plans, tuple(ledger))
 
 
 def _python(node: Node, request: PatchRequest, resolved: ResolvedProfile | None) -> str:
@@ -106,15 +107,19 @@ async def read_config(node: Node, model_path: str) -> dict[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-async def _plan(node: Node, patch_id: str, root: str, known: Architectures, *, all_models: bool) -> PatchPlan:
-    wanted = patch(patch_id)
-    paths = wanted_paths(wanted, known.target, known.draft, all_models=all_models)
+async def _plans(
+    node: Node, ids: tuple[str, ...], root: str, known: Architectures, *, all_models: bool
+) -> tuple[PatchPlan, ...]:
+    wanted = [
+        (patch(each), wanted_paths(patch(each), known.target, known.draft, all_models=all_models)) for each in ids
+    ]
+    paths = sorted({path for _patch, paths in wanted for path in paths})
     present = {each.path for each in await node.agent.hashes([f"{root}/{path}" for path in paths]) if each.sha256}
     files = {
         path: await node.agent.read_file(f"{root}/{path}") if f"{root}/{path}" in present else None for path in paths
     }
     # A tree of big files takes a quarter of a second: the screen must not stand still meanwhile.
-    return await asyncio.to_thread(plan, wanted, files)
+    return await asyncio.to_thread(plan_all, wanted, files)
 
 
 def _architectures(config: dict[str, Any]) -> tuple[str, ...]:

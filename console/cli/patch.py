@@ -60,7 +60,11 @@ async def _plan(node: Node, options: Options, request: PatchRequest) -> int:
 
 async def _apply(node: Node, options: Options, request: PatchRequest) -> int:
     from console.actions import apply_overlay, apply_patch
+    from console.errors import UsageError
+    from console.patches.library import patches
 
+    if not request.ids and request.profile is None:
+        raise UsageError("which patches?", f"Name them, or a profile: {', '.join(patches())}.")
     plan = await apply_patch.plan(node, request)
     if (plan.changes and not plan.blockers) or options.dry_run:
         if not confirm(options, (*plan.lines(), *plan.diff().splitlines()), plan.to_json(), node.name):

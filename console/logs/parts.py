@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MARKER = "[EAGLE3_DEBUG] "
-"""Begins each record of an instrumented tree."""
+"""Begins each shape record of an instrumented tree."""
+DIGEST_MARKER = "[EAGLE3_DIGEST] "
+CYCLE_MARKER = "[EAGLE3_CYCLE] "
+_MARKERS = (MARKER, DIGEST_MARKER, CYCLE_MARKER)
 
 _WRAPPER = re.compile(
     r"[\w.-]{1,80} {1,40}\| "  # docker compose: 'sglang  | '
@@ -27,7 +30,7 @@ _WRAPPER = re.compile(
 )
 _HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)((?: [A-Z_]{1,20}\d{1,9}){0,12})\](?: |$)")
 _TORCH_RANK = re.compile(r"\[rank(\d{1,9})\]:\s?")
-_BOUNDARY = re.compile(r"\[(?:EAGLE3_DEBUG\] |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_BOUNDARY = re.compile(r"\[(?:EAGLE3_(?:DEBUG|DIGEST|CYCLE)\] |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _RANK = re.compile(r"([A-Z_]+)(\d+)")
 
 
@@ -50,7 +53,7 @@ def parts(text: str) -> list[Part]:
     for boundary in _BOUNDARY.finditer(text):
         at = boundary.start()
         head = _HEAD.match(text, at)
-        is_record = head is not None or boundary[0] == MARKER
+        is_record = head is not None or boundary[0] in _MARKERS
         if is_record and at not in {starts[-1], own_head_ends} and not _only_wrappers(text[starts[-1] : at]):
             starts.append(at)
         if head:
@@ -72,7 +75,7 @@ def _only_wrappers(text: str) -> bool:
 
 
 def _part(text: str) -> Part:
-    if text.startswith(MARKER):
+    if text.startswith(_MARKERS):
         return Part(text, None, NO_RANKS, text)
     at = 0 if text.startswith(("[", " ")) else peel(text)
     head = _HEAD.match(text, at) or (_HEAD.match(text.lstrip(" ")) if text.startswith(" ") else None)

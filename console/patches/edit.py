@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import io
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from console.patches import source
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
 
     from console.patches.source import Source
 
-Where = Literal["before", "after"]
+Where = Literal["before", "after", "decorate"]
+"""`decorate`: directly above the `def` of a function, so innermost: what it wraps is the function as written."""
+
+_MARKED = re.compile(rb"([ \t\f]*)(@?).*  # spec-console ([a-z0-9-]+)[\r\n]*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +40,21 @@ class Line:
 
 
 def line(text: Source, statement: ast.stmt, where: Where, code: str) -> Line:
-    """Return `code` (one line, ASCII, ending in its mark) as a sibling of `statement`, indented as that is."""
+    """Return `code` (one line, ASCII, ending in its mark) as a sibling of `statement`, indented as that is.
+
+    Among lines of other patches at the same place it stands in the order of their ids, so that a text does not depend
+    on which patch was applied first.
+    """
     indent = _indent(text, statement)
-    if where == "before":
-        return Line(statement.lineno, indent, code, text.line_end(statement.lineno))
+    if where != "after":
+        if statement.lineno == 1 and text.lines[0].startswith(source.BOM):
+            raise Conflict("line 1 begins with a byte order mark, so no line can precede it")
+        return _above(text, Line(statement.lineno, indent, code, text.line_end(statement.lineno)))
     last = statement.end_lineno or statement.lineno
     rest = text.utf8_line(last)[statement.end_col_offset :].strip().removeprefix(b";").strip()
     if rest and not rest.startswith(b"#"):
         raise Conflict(f"line {last} goes on after the statement, so no line can follow it")
-    return Line(last + 1, indent, code, text.line_end(last))
+    return _below(text, Line(last + 1, indent, code, text.line_end(last)))
 
 
 def insert(text: Source, lines: Sequence[Line]) -> bytes:
@@ -85,6 +95,28 @@ def check(old: Source, new: bytes, lines: Sequence[Line], mark: str) -> None:
         raise Conflict("the patched text would mean something else beyond the inserted lines")
 
 
+def _above(text: Source, new: Line) -> Line:
+    number = new.number
+    while number > 1 and _order(text.lines[number - 2], new) > 0:
+        number -= 1
+    return replace(new, number=number)
+
+
+def _below(text: Source, new: Line) -> Line:
+    number = new.number
+    while number <= len(text.lines) and _order(text.lines[number - 1], new) < 0:
+        number += 1
+    return replace(new, number=number)
+
+
+def _order(old: bytes, new: Line) -> int:
+    """Say whether `old` is a line of an earlier patch (-1) or a later one (1) than `new`, else 0."""
+    theirs, ours = _MARKED.match(old), _MARKED.match(bytes(new))
+    if theirs is None or ours is None or theirs.group(1, 2) != ours.group(1, 2):
+        return 0
+    return (theirs[3] > ours[3]) - (theirs[3] < ours[3])
+
+
 def _indent(text: Source, statement: ast.stmt) -> bytes:
     number = statement.lineno
     start = text.utf8_line(number)
@@ -99,11 +131,13 @@ def _indent(text: Source, statement: ast.stmt) -> bytes:
 
 
 def _remove(tree: ast.Module, numbers: set[int]) -> None:
-    """Take out of `tree` the statements that start on the lines `numbers`."""
+    """Take out of `tree` the statements and decorators that start on the lines `numbers`."""
     blocks = [tree.body]
     while blocks:
         block = blocks.pop()
         block[:] = [node for node in block if node.lineno not in numbers]
         for node in block:
+            decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+            decorators[:] = [one for one in decorators if one.lineno not in numbers]
             blocks += [getattr(node, field, []) for field in ("body", "orelse", "finalbody")]
             blocks += [part.body for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ()))]

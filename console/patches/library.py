@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib.resources
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from console.patches.edit import Where
 
 Role = Literal["always", "target", "draft"]
+_OUR_IMPORT = re.compile(rb"^from console\.patches\.runtime\.records import [^\n]*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +44,33 @@ class RuntimeFile:
 
 
 @dataclass(frozen=True, slots=True)
+class Option:
+    """What a patch reads from the server's environment besides its switch."""
+
+    name: str
+    env: str
+    default: str
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
-    """One call put in before or after an anchored statement."""
+    """One call put in before or after an anchored statement, or one decorator put above an anchored function."""
 
     site: str
     anchor: Anchor
     where: Where
     call: str
-    """A call of a function of the runtime file, as an expression."""
+    """A call of a function of the runtime file, as an expression; to decorate, the name of that function."""
     assumes: frozenset[str] = frozenset()
     """Names that the call reads only under the very condition under which the next statement reads them."""
+    optional: bool = False
+    """The file takes the patch without it where its anchor does not apply."""
+
+    @property
+    def function(self) -> str:
+        """The function of the runtime file that is called."""
+        return self.call.split("(", 1)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +94,7 @@ class Patch:
     env: str
     helper: RuntimeFile
     edits: tuple[FileEdit, ...]
+    options: tuple[Option, ...] = ()
 
     @property
     def mark(self) -> str:
@@ -85,17 +105,48 @@ class Patch:
         """Return the inserted line, without indentation and line end.
 
         `import os` as a statement and not `__import__("os")`: torch.compile cannot trace the latter and would break
-        the graph there even while `env` is unset.
+        the graph there even while `env` is unset. A decorator runs once, at import, and has the one form that Python
+        3.8 takes, a call; while `env` is unset it gives back the function itself.
         """
-        function = insert.call.split("(", 1)[0]
+        module = f'__import__("{self.helper.module}", fromlist=["{insert.function}"])'
+        if insert.where == "decorate":
+            chosen = f'{module} if __import__("os").environ.get("{self.env}") == "1" else None'
+            return f'@getattr({chosen}, "{insert.function}", lambda function: function){self.mark}'
         guard = f'import os as _spec_console; _spec_console.environ.get("{self.env}") == "1"'
-        return f'{guard} and __import__("{self.helper.module}", fromlist=["{function}"]).{insert.call}{self.mark}'
+        return f"{guard} and {module}.{insert.call}{self.mark}"
 
 
 def runtime_file(name: str, path: str) -> RuntimeFile:
     """Return the file `runtime/<name>` of this package, to be put at `path` in the tree."""
-    text = importlib.resources.files("console.patches").joinpath("runtime", name).read_bytes()
-    return RuntimeFile(path, text)
+    return RuntimeFile(path, whole(_runtime_text(name)))
+
+
+def whole(text: bytes) -> bytes:
+    """Return a runtime file's text with its one import of this package, of `runtime/records.py`, replaced by that text:
+    one file goes to the node.
+    """
+    _, _, shared = _runtime_text("records.py").partition(b'"""\n\n')
+    return _OUR_IMPORT.sub(lambda _: shared, text)
+
+
+def _runtime_text(name: str) -> bytes:
+    return importlib.resources.files("console.patches").joinpath("runtime", name).read_bytes()
+
+
+def options(patch: Patch) -> tuple[Option, ...]:
+    """Return what the patch reads from the server's environment, its switch first."""
+    return (Option("on", patch.env, "0", "1: records are written"), *patch.options)
+
+
+def record_options(env: str, *, first: int, every: int, sites: str = "") -> tuple[Option, ...]:
+    """Return the options that `runtime/records.py` reads for records of `env`; `sites` as a list for the user."""
+    common = (
+        Option("ranks", f"{env}_RANKS", "", "ranks that write, as 0,3; empty: all"),
+        Option("first", f"{env}_FIRST", str(first), "so many records are written of each kind"),
+        Option("every", f"{env}_EVERY", str(every), "then every so many; 0: none"),
+    )
+    chosen = Option("sites", f"{env}_SITES", "", f"sites that write, of {sites}; empty: all")
+    return (*common, chosen) if sites else common
 
 
 @functools.cache

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from console.patches.chain import changes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -28,7 +30,7 @@ class Overlay:
 
 def build(root: str, plans: Sequence[PatchPlan]) -> Overlay:
     """Build the overlay of everything that `plans` would change in the tree at `root`."""
-    changed = tuple(file for plan in plans for file in plan.changes)
+    changed = changes(plans)
     manifest = {
         "root": root,
         "patches": [plan.patch_id for plan in plans],

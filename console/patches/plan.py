@@ -100,7 +100,9 @@ def strip(patch: Patch, data: bytes) -> bytes:
 
 
 def _paths_for(patch: Patch, role: Role, architectures: Iterable[str]) -> set[str]:
-    paths = set()
+    paths: set[str] = set()
+    if all(one.role != role for one in patch.edits):
+        return paths  # it looks at no file of a model
     for name in architectures:
         found = {one.path for one in patch.edits if one.role == role and name in one.architectures}
         if not found:
@@ -116,7 +118,7 @@ def _plan_file(patch: Patch, file: FileEdit, data: bytes | None) -> FilePlan:
     if data is None:
         return _plain(file.path, "not-applicable", f"this tree has no {file.path}", None)
     base = strip(patch, data)
-    touched = base != data or patch.helper.module.encode() in base
+    touched = base != data or f'"{patch.helper.module}"'.encode() in base
     try:
         new, sites = _patched(patch, file, base)
     except Refusal as refusal:
@@ -136,18 +138,28 @@ def _plan_file(patch: Patch, file: FileEdit, data: bytes | None) -> FilePlan:
 
 def _patched(patch: Patch, file: FileEdit, base: bytes) -> tuple[bytes, tuple[str, ...]]:
     text = source.read(base)
-    lines, sites = [], []
+    lines, sites, missing = [], [], None
     for insert in file.inserts:
-        place = anchor.find(insert.anchor, text.tree)
+        try:
+            place = anchor.find(insert.anchor, text.tree)
+        except NotApplicable as refusal:
+            if not insert.optional:
+                raise
+            missing = refusal
+            continue
         _refuse_unbound(insert, place)
         lines.append(edit.line(text, place.statement, insert.where, patch.code(insert)))
         sites.append(f"{insert.site} {place}")
+    if missing and not lines:
+        raise missing
     new = edit.insert(text, lines)
     edit.check(text, new, lines, patch.mark)
     return new, tuple(sites)
 
 
 def _refuse_unbound(insert: Insert, place: anchor.Place) -> None:
+    if insert.where == "decorate":
+        return  # reads no name of the file
     call = ast.parse(insert.call, mode="eval").body
     assert isinstance(call, ast.Call)
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]

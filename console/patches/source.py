@@ -21,7 +21,7 @@ MAX_BYTES = 4 * 1024 * 1024
 ENCODINGS = frozenset({"utf-8", "utf-8-sig", "ascii", "iso-8859-1"})
 """Encodings in which ASCII bytes mean ASCII characters everywhere, so that a line can be put in as bytes."""
 
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Source:
         """Return line `number` (from 1), without its end, in the UTF-8 that `col_offset` counts in."""
         line = self.lines[number - 1].rstrip(b"\r\n")
         if number == 1:
-            line = line.removeprefix(_BOM)
+            line = line.removeprefix(BOM)
         if self.encoding == "iso-8859-1":
             return line.decode("iso-8859-1").encode()
         return line

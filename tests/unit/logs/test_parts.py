@@ -48,10 +48,12 @@ def test_glued_prints_are_parts_and_a_marker_belongs_to_its_own_head() -> None:
         "[EAGLE3_DEBUG] site=b",
         "[2026-02-20 10:02:11 TP1] Decode batch, #x: 1",
         "[EAGLE3_DEBUG] c",
+        "[EAGLE3_DIGEST] site=d",
+        "[EAGLE3_CYCLE] rank=0",
     ]
     found = parts("".join(texts))
     assert [part.text for part in found] == texts
-    assert [part.ranks for part in found] == [{"TP": 0}, {}, {"TP": 1}, {}]
+    assert [part.ranks for part in found] == [{"TP": 0}, {}, {"TP": 1}, {}, {}, {}]
 
 
 def test_what_only_looks_like_a_head_splits_nothing() -> None:

@@ -126,3 +126,83 @@ def test_layout_and_brackets_of_the_expression_do_not_matter() -> None:
 def test_an_absurdly_deep_expression_is_just_no_match() -> None:
     tree = model(f"    if {'not ' * 900}x: pass\n    if self.capture: pass")
     assert find(CAPTURE, tree).statement.lineno == 4
+
+
+TARGET_RUN = Anchor(
+    "A4",
+    ast.Call,
+    ("self.target.run", "target.run"),
+    needs="run",
+    absent="nothing is run here",
+    method="verify",
+    keywords=frozenset({"is_verify", "skip_sample"}),
+)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "out = self.target.run(batch, is_verify=True)",
+        "out, _ = target.run(\n      batch,\n      skip_sample=True,\n    )",
+        "x.y = wrap(target.run(is_verify=verifies))[0]",
+        "target.run(is_verify=True, **more)",
+        "out: int = target.run(is_verify=True)",
+    ],
+)
+def test_a_statement_is_found_by_the_call_in_it(statement: str) -> None:
+    tree = model(f"    self.target.run(batch)\n    if x:\n      pass\n    {statement}", method="verify")
+    assert find(TARGET_RUN, tree).statement.lineno == 6
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "return self.target.run(is_verify=True)",
+        "out = self.other.run(is_verify=True)",
+        "out = self.target.run(verify=True)",
+        "out = self.target.run(**run)",
+        "if self.target.run(is_verify=True): pass",
+        "out = self.target.run",
+    ],
+)
+def test_other_calls_and_statements_that_end_the_function_are_not(statement: str) -> None:
+    why = r"A4 `self\.target\.run\(…\)` in verify\(\) of any class is not there, but run is"
+    with pytest.raises(Conflict, match=why):
+        find(TARGET_RUN, model(f"    {statement}\n    run = 1", method="verify"))
+
+
+def test_a_function_of_the_module_is_not_a_method() -> None:
+    outside = Anchor("A4", ast.Assign, ("x = run",), needs="run", absent="no runner", cls=None, method="verify")
+    tree = ast.parse("class C:\n  def verify(self):\n    x = run\nif a:\n  def verify():\n    x = run\n")
+    assert str(find(outside, tree)) == "verify:6"
+    with pytest.raises(NotApplicable, match="no runner"):
+        find(outside, model("    x = run", method="verify"))
+
+
+def defined(*names: str, cls: ClassRule | None = None) -> Anchor:
+    return Anchor("A5", ast.FunctionDef, names, needs=names[-1], absent="no worker here", cls=cls)
+
+
+def test_a_function_is_found_by_its_name() -> None:
+    tree = ast.parse(
+        "def draft(): pass\n"
+        "class Other:\n  def draft(self): pass\n"
+        "class Outer:\n  class Worker:\n    x = 1\n    @a\n    @b(\n      1)\n    async def draft(self): pass\n"
+    )
+    place = find(defined("old_draft", "draft", cls=ClassRule("Worker")), tree)
+    assert str(place) == "Worker.draft:10"
+    assert place.statement is place.function
+    assert str(find(defined("draft"), tree)) == "draft:1"
+
+
+def test_two_functions_of_one_name_are_a_conflict() -> None:
+    tree = ast.parse("class Worker:\n  if a:\n    def draft(self): pass\n  else:\n    def draft(self): pass\n")
+    with pytest.raises(Conflict, match=r"2 times: Worker\.draft:3, Worker\.draft:5"):
+        find(defined("draft", cls=ClassRule("Worker")), tree)
+
+
+def test_a_function_that_is_only_called_is_a_conflict_and_one_unknown_not_applicable() -> None:
+    with pytest.raises(Conflict, match=r"A5 `def draft` of Model is not there, but draft is, at Model\.forward:3"):
+        find(defined("draft", cls=ClassRule("Model")), model("    self.draft()"))
+    with pytest.raises(NotApplicable, match="no worker here"):
+        find(defined("draft", cls=ClassRule("Model")), model("    pass"))

@@ -161,8 +161,8 @@ def test_a_warning_about_the_files_own_escapes_is_not_ours() -> None:
 
 
 def test_check_refuses_a_line_that_changes_more() -> None:
-    text = source.read(in_method(b"        def inner(): a\n        if here: pass\n"))
-    odd = edit.Line(3, b"        ", f"@wrap{MARK}", b"\n")
+    text = source.read(in_method(b"        x = (1,\n            2)\n        if here: pass\n"))
+    odd = edit.Line(4, b"        ", f"3,{MARK}", b"\n")
     with pytest.raises(Conflict, match="something else"):
         edit.check(text, edit.insert(text, [odd]), [odd], MARK)
 
@@ -179,3 +179,94 @@ def test_check_refuses_a_text_that_carries_the_mark_already() -> None:
     line = edit.line(text, find(HERE, text.tree).statement, "after", CODE)
     with pytest.raises(Conflict, match="mark"):
         edit.check(text, edit.insert(text, [line]), [line], MARK)
+
+
+STEP = Anchor("D", ast.FunctionDef, ("step",), needs="step", absent="")
+WRAP = f"@getattr(x, 'wrap'){MARK}"
+
+
+def decorate(data: bytes, anchor: Anchor = STEP) -> bytes:
+    text = source.read(data)
+    line = edit.line(text, find(anchor, text.tree).statement, "decorate", WRAP)
+    new = edit.insert(text, [line])
+    edit.check(text, new, [line], MARK)
+    assert edit.strip(new, MARK) == data
+    return new
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        b"    def step(self): pass\n",
+        b"    async def step(self):\n        await x\n",
+        b"    @a\n    @b(\n        1,\n    )\n    # why\n\n    def step(self): pass\n",
+        b"    @staticmethod\n    async def step(): pass\n",
+        b"    if a:\n        x = 1\n        def step(self): pass\n",
+        b"    class Inner:\n        @property\n        def step(self): return '''\n'''\n",
+    ],
+)
+def test_a_decorator_stands_right_above_the_def_whatever_decorates_it_already(definition: bytes) -> None:
+    data = b"class C:\n    y = 1\n" + definition + b"    z = 2\n"
+    before = next(line for line in data.splitlines() if b"def step" in line)
+    indent = before[: len(before) - len(before.lstrip())]
+    assert indent + WRAP.encode() + b"\n" + before + b"\n" in decorate(data)
+
+
+def test_a_decorator_for_tabs_crlf_and_a_last_line_without_an_end() -> None:
+    assert decorate(b"class C:\r\n\tdef step(self): pass") == (
+        b"class C:\r\n\t" + WRAP.encode() + b"\r\n\tdef step(self): pass"
+    )
+
+
+def test_a_function_of_the_module_takes_a_decorator_even_on_the_first_line() -> None:
+    alone = Anchor("D", ast.FunctionDef, ("step",), needs="step", absent="", cls=None)
+    assert decorate(b"def step(): pass\n", alone) == WRAP.encode() + b"\ndef step(): pass\n"
+
+
+def test_a_decorator_never_goes_between_a_line_and_its_continuation() -> None:
+    with pytest.raises(Conflict, match="continues line 2"):
+        decorate(b"class C:\n    \\\n  def step(self): pass\n")
+
+
+def test_before_a_byte_order_mark_nothing_can_stand() -> None:
+    alone = Anchor("D", ast.FunctionDef, ("step",), needs="step", absent="", cls=None)
+    with pytest.raises(Conflict, match="byte order mark"):
+        decorate(b"\xef\xbb\xbfdef step(): pass\n", alone)
+
+
+def marked(patch_id: str, code: str = "f(self)") -> str:
+    return f"{code}  # spec-console {patch_id}"
+
+
+def put_all(data: bytes, order: str, where: edit.Where, anchor: Anchor) -> bytes:
+    for patch_id in order:
+        text = source.read(data)
+        code = marked(patch_id, "@f" if where == "decorate" else "f(self)")
+        line = edit.line(text, find(anchor, text.tree).statement, where, code)
+        data = edit.insert(text, [line])
+    return data
+
+
+@pytest.mark.parametrize(("where", "anchor"), [("before", HERE), ("after", HERE), ("decorate", STEP)])
+def test_lines_of_several_patches_stand_in_one_order_whoever_came_first(where: edit.Where, anchor: Anchor) -> None:
+    data = b"class C:\n    @a\n    def step(self):\n        if here:\n            x\n        y\n"
+    texts = {put_all(data, order, where, anchor) for order in ("abc", "acb", "bac", "bca", "cab", "cba")}
+    (text,) = texts
+    assert [line[-1:] for line in text.splitlines() if b"spec-console" in line] == [b"a", b"b", b"c"]
+    for patch_id in "bac":
+        text = edit.strip(text, marked(patch_id, ""))
+    assert text == data
+
+
+def test_lines_after_one_statement_and_before_the_next_share_that_order() -> None:
+    two = Anchor("T", ast.If, ("there",), needs="there", absent="")
+    data = in_method(b"        if here: pass\n        if there: pass\n")
+    one_way = put_all(put_all(data, "b", "after", HERE), "a", "before", two)
+    assert one_way == put_all(put_all(data, "a", "before", two), "b", "after", HERE)
+
+
+def test_a_line_at_another_depth_is_no_neighbour() -> None:
+    data = in_method(b"        if here:\n            f(self)  # spec-console a\n        y\n")
+    inner = put_all(data, "b", "after", HERE)
+    assert b"spec-console a\n        f(self)  # spec-console b\n        y" in inner
+    assert put_all(put_all(data, "c", "after", HERE), "b", "after", HERE) == put_all(inner, "c", "after", HERE)

@@ -89,6 +89,56 @@ def test_strip_undoes_insert_to_the_byte(data: bytes, where: edit.Where, times: 
     assert b"".join(kept).rstrip(b"\r\n") == data.rstrip(b"\r\n")
 
 
+@st.composite
+def functions(draw: st.DrawFn) -> bytes:
+    """A method `step` somewhere in random code: decorated, async, in a nested class or an elif, or none of these."""
+    head = draw(st.sampled_from([["def step(self):"], ["async def step(self):"], ["async def step(", "x=1", "):"]]))
+    decorators = draw(st.lists(st.sampled_from([["@a"], ["@b(", "1)"], ["@c  # é", "# note", ""]]), max_size=3))
+    body = [*(line for one in decorators for line in one), *head, *_indented(draw(blocks(2)))]
+    for _ in range(draw(st.integers(0, 2))):
+        around = draw(st.sampled_from([["class D:"], ["if a:", "\N{NULL}pass", "elif b:"], ["with e as f:"]]))
+        body = [*draw(blocks(1)), *around, *_indented(body)]
+    lines = [*draw(blocks(0)), "class C:", *_indented([*draw(blocks(1)), *body]), *draw(blocks(0))]
+    unit, end = draw(st.sampled_from(["    ", "\t", " "])), draw(st.sampled_from(["\n", "\r\n", "\r"]))
+    return "\n".join(lines).replace("\N{NULL}", unit).replace("\n", end).encode()
+
+
+STEP = Anchor("D", ast.FunctionDef, ("step",), needs="step", absent="")
+WRAP = f'@getattr(__import__("os") if __import__("os").environ.get("A") == "1" else None, "f", lambda f: f){MARK}'
+
+
+@settings(max_examples=300, deadline=None)
+@given(functions())
+def test_strip_undoes_a_decorator_and_nothing_else_moves(data: bytes) -> None:
+    text = source.read(data)
+    place = find(STEP, text.tree)
+    line = edit.line(text, place.statement, "decorate", WRAP)
+    new = edit.insert(text, [line])
+    edit.check(text, new, [line], MARK)
+    assert edit.strip(new, MARK) == data
+    wrapped = find(STEP, source.parse(new)).function
+    assert "getattr" in ast.unparse(wrapped.decorator_list.pop())
+    assert source.same(wrapped, place.function)
+
+
+@settings(max_examples=200, deadline=None)
+@given(sources(), st.permutations("abcd"), st.sampled_from(["before", "after"]))
+def test_the_order_of_patches_leaves_no_trace(data: bytes, order: list[str], where: edit.Where) -> None:
+    def put(ids: list[str]) -> bytes:
+        new = data
+        for one in ids:
+            text = source.read(new)
+            code = f"import os as _x; f(self)  # spec-console {one}"
+            new = edit.insert(text, [edit.line(text, find(HERE, text.tree).statement, where, code)])
+        return new
+
+    new = put(order)
+    assert new == put(sorted(order))
+    for one in reversed(order):
+        new = edit.strip(new, f"  # spec-console {one}")
+    assert new == data
+
+
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_parse_or_are_a_named_conflict(data: bytes) -> None:

@@ -41,16 +41,17 @@ class TestEveryPatch:
     def test_inserted_lines_are_one_line_of_ascii_that_old_pythons_parse(self, patch: library.Patch) -> None:
         for insert in (insert for edit in patch.edits for insert in edit.inserts):
             code = patch.code(insert)
-            ast.parse(code, feature_version=(3, 8))
+            above = "def f(): pass" if insert.where == "decorate" else ""
+            ast.parse(f"{code}\n{above}", feature_version=(3, 8))
             assert code.isascii()
             assert "\n" not in code
             assert code.endswith(patch.mark)
-            assert insert.site in insert.call
+            assert insert.site in (insert.call if insert.where != "decorate" else f"cycle.{insert.call}")
 
     def test_what_it_calls_is_in_its_runtime_file(self, patch: library.Patch) -> None:
         tree = ast.parse(patch.helper.text, feature_version=(3, 8))
         functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        called = {insert.call.split("(")[0] for edit in patch.edits for insert in edit.inserts}
+        called = {insert.function for edit in patch.edits for insert in edit.inserts}
         assert called <= functions
 
     def test_its_runtime_file_needs_the_standard_library_only(self, patch: library.Patch) -> None:
@@ -60,11 +61,28 @@ class TestEveryPatch:
             if isinstance(node, ast.Import | ast.ImportFrom)
             for alias in node.names
         }
-        assert imports <= {"itertools", "os", "re", "select", "sys"}
+        assert imports <= {"collections", "functools", "itertools", "os", "re", "select", "sys", "time"}
 
     def test_its_runtime_file_is_told_by_its_first_line(self, patch: library.Patch) -> None:
         assert patch.helper.heading.decode() == f"# spec-console runtime: {patch.id}"
         assert patch.helper.module.startswith("sglang.srt._spec_console_")
+
+    def test_its_options_are_told_and_read_by_its_runtime_file(self, patch: library.Patch) -> None:
+        switch, *others = library.options(patch)
+        assert (switch.env, switch.default) == (patch.env, "0")
+        told = " ".join((ast.get_docstring(ast.parse(patch.helper.text)) or "").split())
+        for option in others:
+            assert option.env in told
+            assert f"{option.env} ({option.default}" in told or not option.default
+            assert option.meaning
+
+    def test_its_runtime_file_is_one_file(self, patch: library.Patch) -> None:
+        assert b"console.patches" not in patch.helper.text
+        names = [
+            node.name for node in ast.parse(patch.helper.text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        ]
+        assert len(set(names)) == len(names), "what the runtime files share would be hidden"
+        assert "Channel" in names
 
 
 def test_a_line_does_nothing_while_the_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -249,3 +249,61 @@ def test_a_newer_runtime_makes_applied_files_stay_applied() -> None:
     after = applied(FILES)
     newer = replace(PATCH, helper=replace(PATCH.helper, text=PATCH.helper.text + b"# newer\n"))
     assert states(plan(newer, after)) == {HELPER: "drifted", LOGITS: "applied", TARGET: "applied", DRAFT: "applied"}
+
+
+DIGEST = library.patch("eagle3-digest")
+CYCLE = library.patch("eagle3-cycle")
+WORKER = "srt/speculative/eagle_worker_v2.py"
+WORKER_TEXT = b"""\
+class EagleDraftWorker:
+    def draft(self, batch): pass
+    def _draft_extend_for_decode(self, batch): pass
+class EAGLEWorkerV2:
+    @torch.no_grad()
+    def forward_batch_generation(self, batch): pass
+    def verify(self, batch):
+        return run_eagle_verify(batch)
+"""
+
+
+def test_patches_share_a_file_whoever_came_first() -> None:
+    def both(*patches: library.Patch) -> Mapping[str, bytes | None]:
+        files: dict[str, bytes | None] = {**FILES}
+        for one in patches:
+            files |= {each.path: each.new_text for each in plan(one, files).changes}
+        return files
+
+    files = both(PATCH, DIGEST)
+    assert files == both(DIGEST, PATCH)
+    assert plan(PATCH, files).state == plan(DIGEST, files).state == "applied"
+    assert strip(DIGEST, files[TARGET] or b"") == applied(FILES)[TARGET]
+
+
+def test_a_patch_of_no_model_file_is_wanted_for_any_model() -> None:
+    assert WORKER in wanted_paths(CYCLE, ["NewForCausalLM"], ["NewDraft"])
+
+
+def test_a_release_whose_verify_runs_elsewhere_takes_what_it_has() -> None:
+    one = next(each for each in plan(CYCLE, {WORKER: WORKER_TEXT}).files if each.path == WORKER)
+    assert one.state == "appliable"
+    assert one.sites == (
+        "cycle.draft EagleDraftWorker.draft:2",
+        "cycle.extend EagleDraftWorker._draft_extend_for_decode:3",
+        "cycle.cycle EAGLEWorkerV2.forward_batch_generation:6",
+        "cycle.verify EAGLEWorkerV2.verify:7",
+    )
+    assert strip(CYCLE, one.new_text or b"") == WORKER_TEXT
+
+
+def test_a_near_miss_of_what_may_be_missing_is_still_a_conflict() -> None:
+    text = WORKER_TEXT + b"        self.target_worker.forward_batch_generation(batch)\n"
+    one = next(each for each in plan(CYCLE, {WORKER: text}).files if each.path == WORKER)
+    assert one.state == "conflict"
+    assert "A4" in one.why
+
+
+def test_a_missing_stage_leaves_the_file_alone() -> None:
+    text = WORKER_TEXT.replace(b"def draft", b"def propose")
+    one = next(each for each in plan(CYCLE, {WORKER: text}).files if each.path == WORKER)
+    assert (one.state, one.new_text) == ("not-applicable", None)
+    assert "this worker runs no EAGLE cycle (draft is not in any method() here)" in one.why
