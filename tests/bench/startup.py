@@ -40,7 +40,8 @@ def main() -> None:
         print(f"agent zip            {len(bundle.build().data):>9,} bytes   (target < 150,000)")
         _line("python -c pass", _median(lambda: _ran([sys.executable, "-c", "pass"])), "")
         _line("--help", _median(lambda: _ran([*PROGRAM, "--help"])), "(target < 150 ms)")
-        _line("first paint", _median(_first_paint), "(target < 500 ms)")
+        _first_paint()  # lays the embedded node out
+        _line("first paint", statistics.median(_first_paint() for _ in range(RUNS)), "(target < 500 ms)")
         _ssh(Path(folder))
 
 
@@ -71,8 +72,9 @@ async def _hello() -> None:
     await session.close()
 
 
-def _first_paint() -> None:
-    """Run the TUI on a terminal of its own until something that can be read is on the screen."""
+def _first_paint() -> float:
+    """Seconds from the start of the TUI, on a terminal of its own, until something readable is on the screen."""
+    started = time.perf_counter()
     pid, terminal = pty.fork()
     if pid == 0:
         os.environ["TERM"] = "xterm-256color"
@@ -84,10 +86,12 @@ def _first_paint() -> None:
         while b"SIMULATED" not in seen and time.monotonic() < deadline:
             if select.select([terminal], [], [], 0.1)[0]:
                 seen += os.read(terminal, 65536)
+        painted = time.perf_counter() - started
     finally:
         _end(pid, terminal)
     if b"SIMULATED" not in seen:
         raise RuntimeError("nothing was painted")
+    return painted
 
 
 def _end(pid: int, terminal: int) -> None:

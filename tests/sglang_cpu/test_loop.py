@@ -125,9 +125,22 @@ def test_stop_ends_every_process(walked, site):
     assert {gpu["state"] for gpu in told["gpus"]} == {"free"}
 
 
-def test_one_layer_early_has_the_same_shapes_and_another_accept_len(walked, site):
-    code, _, narration = site.run("launch", NODE, "cpu-deepseek-eagle3-early", "--yes")
+def test_revert_gives_back_every_byte(walked, site, before):
+    code, told, narration = site.run("patch", "revert", NODE, "--yes")
     assert code == 0, narration
+    assert {file["state"] for file in told["files"]} == {"original"}
+    assert len(told["files"]) == 4
+    assert _tree(site) == before
+
+
+def test_one_layer_early_has_the_same_shapes_and_another_accept_len_by_overlay_too(walked, site, before):
+    """Delivered as an overlay this time: SGLang's spawned schedulers are served, the tree is not touched."""
+    profile = "cpu-deepseek-eagle3-early"
+    code, _, narration = site.run("patch", "apply", NODE, "--profile", profile, "--delivery", "overlay", "--yes")
+    assert code == 0, narration
+    code, _, narration = site.run("launch", NODE, profile, "--yes")
+    assert code == 0, narration
+    assert _tree(site) == before
     code, told, narration = site.run("probe", NODE, "--blocks", "1", "--warmup", "0")
     assert code == 0, narration
     assert round(told["run"]["accept_len"], 4) == 1.7778
@@ -135,6 +148,9 @@ def test_one_layer_early_has_the_same_shapes_and_another_accept_len(walked, site
     code, told, _ = site.run("logs", NODE, "--shapes")
     row = _row(told, site="draft.fc_in", model="LlamaForCausalLMEagle3", mode="DRAFT_EXTEND_V2")
     assert (row["ranks"], row["shape"], row["verdict"]) == ("2/2", [6, 3 * 1024], "ok")
+    served = [line for line in Path(told["path"]).read_text().splitlines() if "[SPEC_CONSOLE_OVERLAY]" in line]
+    assert len([line for line in served if "served=3" in line]) >= 2, served
+    assert not [line for line in served if "refused=" in line]
 
 
 def test_a_second_launch_names_the_server_that_holds_the_port(walked, site):
@@ -146,18 +162,16 @@ def test_a_second_launch_names_the_server_that_holds_the_port(walked, site):
 def test_a_server_that_dies_at_start_gives_code_cause_and_last_lines(walked, site):
     assert site.run("free", NODE, "--yes")[0] == 0
     code, told, _ = site.run(
-        "launch", NODE, "cpu-deepseek-eagle3-debug", "--yes", "--set", "speculative.num_steps=3",
-        "--set", "attention_backend=no_such_backend",
+        "launch", NODE, "cpu-deepseek-baseline", "--yes", "--set", "attention_backend=no_such_backend",
     )  # fmt: skip
     assert code == 6
     assert "died before it was ready (exit code 2)" in told["error"]["message"]
     assert "no_such_backend" in told["error"]["message"] + told["error"]["detail"]
 
 
-def test_revert_gives_back_every_byte_and_leaves_nothing(walked, site, before):
-    code, told, narration = site.run("patch", "revert", NODE, "--yes")
+def test_nothing_is_left(walked, site, before):
+    code, _, narration = site.run("patch", "revert", NODE, "--yes")
     assert code == 0, narration
-    assert {file["state"] for file in told["files"]} == {"original"}
     assert _tree(site) == before
     _, told, _ = site.run("status", NODE)
     assert told["patches"] == []
@@ -165,3 +179,4 @@ def test_revert_gives_back_every_byte_and_leaves_nothing(walked, site, before):
     assert list(site.cpu.root.parent.glob(".*spec-console*")) == []
     assert list(Path("/run/lock").glob("spec-console-*")) == []
     assert list(site.cpu.root.rglob("*spec_console*")) == []
+    assert list(site.sshd.home.glob(".local/state/spec-console/*/overlays/*")) == []
