@@ -7,6 +7,7 @@ import threading
 from typing import Optional
 
 from remote_agent import gpu
+from remote_agent.idle import IdleReadings
 from remote_agent.protocol import AgentError
 from remote_agent.state_dir import StateDir
 
@@ -28,6 +29,7 @@ class Node:
         self._state = state
         self._gpu: Optional[gpu.Source] = None
         self._gpu_lock = threading.Lock()
+        self.idle = IdleReadings(None if readonly_reason else state)
 
     @property
     def state(self) -> StateDir:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from console.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from console.node.holders import Holder
     from remote_agent.protocol import GpuSample, TelemetrySample
@@ -40,12 +40,10 @@ def verdicts(
     holders: Sequence[Holder],
     *,
     gpus: Collection[int] | None = None,
-    idle_bytes: Mapping[int, int] | None = None,
 ) -> tuple[GpuVerdict, ...]:
-    """Judge the GPUs of `gpus` (None: all). `idle_bytes`: what each reads with nobody on it, 0 where not recorded."""
+    """Judge the GPUs of `gpus` (None: all) against what each reads with nobody on it, 0 where that was never seen."""
     chosen = [gpu for gpu in sample.gpus if gpus is None or gpu.index in gpus]
-    idle = idle_bytes or {}
-    found = [_verdict(gpu, holders, idle.get(gpu.index, 0)) for gpu in chosen]
+    found = [_verdict(gpu, holders, gpu.memory_idle_bytes or 0) for gpu in chosen]
     missing = sorted(set(gpus or ()) - {gpu.index for gpu in chosen})
     why = sample.reason or "the node does not list it"
     found += [GpuVerdict(index, "unknown", None, f"no reading: {why}") for index in missing]

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 from dataclasses import replace
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, Optional, Set, Tuple
 
 from remote_agent import processes
 from remote_agent.gpu import SourceError, sanity
@@ -50,8 +50,15 @@ def processes_(node: Node, request: Request) -> GpuProcesses:
 
 
 def _driver_rows(node: Node) -> List[GpuHolder]:
-    totals = {gpu.index: gpu.memory_total_bytes for gpu in node.gpu.sample().gpus}
-    return sanity.checked(node.gpu.holders(), totals, _pid_max(), lambda pid: processes.identity(pid) is not None)
+    rows = node.gpu.holders()
+    gpus = node.gpu.sample().gpus
+    node.idle.note(gpus, _indexes(rows), lambda: _indexes(node.gpu.holders()))
+    totals = {gpu.index: gpu.memory_total_bytes for gpu in gpus}
+    return sanity.checked(rows, totals, _pid_max(), lambda pid: processes.identity(pid) is not None)
+
+
+def _indexes(rows: List[GpuHolder]) -> Set[int]:
+    return {row.gpu_index for row in rows}
 
 
 def _with_process(row: GpuHolder, own_namespace: Optional[int], opened: Dict[int, List[int]]) -> GpuHolder:

@@ -29,6 +29,6 @@ def subscribe(node: Node, request: Request) -> None:
 
 def _sample(node: Node) -> TelemetrySample:
     try:
-        return node.gpu.sample()
+        return node.idle.marked(node.gpu.sample())
     except SourceError as error:
         return TelemetrySample(at=time.time(), source="none", reason=f"{node.gpu.name}: {error}")

@@ -136,6 +136,8 @@ class GpuSample:
     sm_clock_mhz: Optional[int] = None
     throttle_reasons: Optional[str] = None
     mig: Optional[bool] = None
+    memory_idle_bytes: Optional[int] = None
+    """The lowest reading that was seen with nobody on it; None when it was never seen so."""
 
 
 @dataclass(frozen=True)

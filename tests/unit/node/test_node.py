@@ -86,7 +86,10 @@ def test_the_verdict_of_a_gpu(used, holder, state):
 
 
 def test_an_idle_reading_is_allowed_for():
-    assert verdicts(sample(500 * MIB), (), idle_bytes={0: 450 * MIB})[0].state == "free"
+    reading = sample(500 * MIB)
+    known = replace(reading, gpus=[replace(reading.gpus[0], memory_idle_bytes=450 * MIB)])
+    assert verdicts(reading, ())[0].state == "held"
+    assert verdicts(known, ())[0].state == "free"
 
 
 def test_a_gpu_that_is_asked_for_and_not_listed_is_unknown():
