@@ -15,5 +15,6 @@ if TYPE_CHECKING:
 def check(context: LaunchContext) -> Iterator[Finding]:
     for patch, state in context.patches.items():
         if state != "applied":
-            hint = f"Apply it first: spec-console patch apply NODE {patch}"
+            first = "Take it back, then apply it" if state == "drifted" else "Apply it first"
+            hint = f"{first}: spec-console patch {'revert' if state == 'drifted' else 'apply'} NODE {patch}"
             yield Finding("patch-missing", "error", f"the profile wants the patch {patch}, which is {state}", hint)

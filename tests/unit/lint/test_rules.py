@@ -93,6 +93,11 @@ def test_a_patch_that_is_not_applied(good):
     assert found(replace(good, patches={"eagle3-shapes": "appliable"})) == [("patch-missing", "error")]
 
 
+def test_a_patch_that_drifted_is_to_be_taken_back_first(good):
+    (finding,) = lint.check(replace(good, patches={"eagle3-shapes": "drifted"}))
+    assert "patch revert NODE eagle3-shapes" in finding.hint
+
+
 def test_a_secret_that_is_not_set(good):
     command = replace(good.command, missing_secrets=("API_KEY",))
     assert found(replace(good, command=command)) == [("secret-missing", "error")]
