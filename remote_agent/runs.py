@@ -16,7 +16,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from remote_agent import processes
 from remote_agent.node import Node
-from remote_agent.protocol import AgentError, Identity, ProtocolError, from_wire, to_wire
+from remote_agent.protocol import AgentError, Identity, ProtocolError, from_wire
 from remote_agent.state_dir import read_json, write_json
 
 START_TIMEOUT_S = 20.0
@@ -139,7 +139,3 @@ def _identity(value: Any) -> Optional[Identity]:
         return from_wire(Identity, value)
     except ProtocolError:
         return None
-
-
-def identity_record(who: Optional[Identity]) -> Any:
-    return to_wire(who) if who else None

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from console.actions.apply_patch import PatchFile, PatchOutcome
-from console.actions.patch_state import PatchRequest, TreeState, read_tree
+from console.actions.patch_state import PatchRequest, read_tree
 from console.errors import Refused
 from console.patches import overlay
 
@@ -26,7 +26,10 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
         Refused: a file is in the way, or a patch is in the tree already.
     """
     started = time.time()
-    _refuse_blocked(plan.tree)
+    if plan.blockers:
+        raise Refused(f"no overlay was made: {plan.blocked()}", "Revert or mend these files first.")
+    if any(file.state == "applied" for each in plan.tree.plans for file in each.files):
+        raise Refused("the patch is in the tree itself already", "`patch revert` first, or go on in place.")
     built = overlay.build(plan.tree.root, plan.tree.plans)
     hashes = {path: hashlib.sha256(data).hexdigest() for path, data in built.files.items()}
     for path, data in sorted(built.files.items()):
@@ -67,9 +70,7 @@ async def serving(node: Node, root: str, ids: Sequence[str]) -> OverlayInfo | No
         paths = [str(file["path"]) for file in each.manifest.get("files") or []]
         if each.broken or not paths:
             continue
-        now = {
-            h.path.removeprefix(f"{root}/"): h.sha256 for h in await node.agent.hashes([f"{root}/{p}" for p in paths])
-        }
+        now = {path: file.sha256 for path, file in (await node.agent.tree_hashes(root, paths)).items()}
         if overlay.serves(each.manifest, root, ids, now):
             return each
     return None
@@ -92,12 +93,3 @@ def _marked(file: PatchFile, broken: dict[str, str]) -> PatchFile:
     if file.path not in broken:
         return file
     return PatchFile(file.path, file.state, file.sha256_before, file.sha256_after, False, broken[file.path])
-
-
-def _refuse_blocked(tree: TreeState) -> None:
-    blocked = [file for plan in tree.plans for file in plan.blockers]
-    if blocked:
-        told = "; ".join(f"{file.path}: {file.state}, {file.why}" for file in blocked)
-        raise Refused(f"no overlay was made: {told}", "Revert or mend these files first.")
-    if any(file.state == "applied" for plan in tree.plans for file in plan.files):
-        raise Refused("the patch is in the tree itself already", "`patch revert` first, or go on in place.")

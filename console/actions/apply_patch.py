@@ -57,6 +57,10 @@ class PatchPlanView:
     def blockers(self) -> tuple[FilePlan, ...]:
         return tuple(file for plan in self.tree.plans for file in plan.blockers)
 
+    def blocked(self) -> str:
+        """What stands in the way of all, file by file."""
+        return "; ".join(f"{file.path}: {file.state}, {file.why}" for file in self.blockers)
+
     def lines(self) -> Iterator[str]:
         yield f"tree {self.tree.root} (sglang {self.tree.version or 'unknown'})"
         for plan in self.tree.plans:
@@ -130,8 +134,9 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
     """Swap the planned files and verify them. Raises Refused when a file is in the way of all."""
     started = time.time()
     if plan.blockers:
-        told = "; ".join(f"{file.path}: {file.state}, {file.why}" for file in plan.blockers)
-        raise Refused(f"nothing was changed: {told}", "Revert or mend these files first; `patch plan` shows the diff.")
+        raise Refused(
+            f"nothing was changed: {plan.blocked()}", "Revert or mend these files first; `patch plan` shows the diff."
+        )
     changes = []
     for file in plan.changes:
         assert file.new_text is not None
@@ -171,10 +176,8 @@ async def verify(node: Node, request: PatchRequest, before: dict[str, str | None
 
 
 async def _with_modes(node: Node, root: str, changes: list[FileChange]) -> list[FileChange]:
-    modes = {each.path: each.mode for each in await node.agent.hashes([f"{root}/{c.path}" for c in changes])}
-    return [
-        FileChange(c.path, c.sha256_before, c.sha256_after, modes.get(f"{root}/{c.path}") or c.mode) for c in changes
-    ]
+    now = await node.agent.tree_hashes(root, [each.path for each in changes])
+    return [FileChange(c.path, c.sha256_before, c.sha256_after, now[c.path].mode or c.mode) for c in changes]
 
 
 async def _compiled(node: Node, tree: TreeState) -> dict[str, Compiled]:

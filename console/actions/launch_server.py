@@ -18,6 +18,7 @@ from console.launch.needs import Needs, needs
 from console.launch.record import profile_record
 from console.lint.context import LaunchContext
 from console.logs.history import LogHistory
+from console.node.server_runs import how_it_ended
 from console.node.verdict import GpuVerdict, verdicts
 from console.units import format_seconds, plain
 from console.wiring.checkpoint import facts_from_configs
@@ -211,7 +212,7 @@ class _Watch:
             if reading.done():
                 reading.result()
             if self.history.phase.name == "ready" and await self._answers():
-                (run,) = [each for each in await self._node.agent.servers() if each.run_id == self._server.run_id]
+                run = await self._node.run_of(self._server.run_id)
                 if run.state == "running":
                     return LaunchOutcome(run, waited, self.history)
             await self._check_alive()
@@ -228,14 +229,15 @@ class _Watch:
         return reply.status in (200, 401)
 
     async def _check_alive(self) -> None:
-        (run,) = [each for each in await self._node.agent.servers() if each.run_id == self._server.run_id]
+        run = await self._node.run_of(self._server.run_id)
         if run.state in ("running", "starting"):
             return
         await self._read_rest()
-        how = f"exit code {run.exit_code}" if run.exit_code is not None else f"signal {run.exit_signal}"
         cause = self.history.phase.cause
         told = f": {plain(cause.sentence)[:300]}" if cause else ""
-        raise self._death(f"server {run.run_id} died before it was ready ({how}){told}", f"Log: {run.log_path}")
+        raise self._death(
+            f"server {run.run_id} died before it was ready ({how_it_ended(run)}){told}", f"Log: {run.log_path}"
+        )
 
     async def _read_rest(self) -> None:
         """The follower may be a moment behind: read what is left of the log."""

@@ -11,6 +11,7 @@ from console.errors import Refused, UsageError
 from console.launch.loader import Inputs, ResolvedProfile, resolve
 from console.node import titles
 from console.node.holders import Holder, classify
+from console.node.server_runs import is_meant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,10 +99,15 @@ class Node:
         """
         running = await self.running()
         if server is not None:
-            return _only([run for run in running if run.run_id == server or run.run_id.endswith(server)], running)
+            return _only([run for run in running if is_meant(run, server)], running)
         if port is not None:
             return _only([run for run in running if run.port == port], running)
         return _only([run for run in running if run.operator == self.operator], running)
+
+    async def run_of(self, run_id: str) -> ServerRun:
+        """The run record of a server that is known to have one, as it is now."""
+        (run,) = [each for each in await self.agent.servers() if each.run_id == run_id]
+        return run
 
     def require_ours(self, run: ServerRun, what: str) -> None:
         """Raises Refused for a server of another operator."""

@@ -114,10 +114,8 @@ async def _plans(
         (patch(each), wanted_paths(patch(each), known.target, known.draft, all_models=all_models)) for each in ids
     ]
     paths = sorted({path for _patch, paths in wanted for path in paths})
-    present = {each.path for each in await node.agent.hashes([f"{root}/{path}" for path in paths]) if each.sha256}
-    files = {
-        path: await node.agent.read_file(f"{root}/{path}") if f"{root}/{path}" in present else None for path in paths
-    }
+    now = await node.agent.tree_hashes(root, paths)
+    files = {path: await node.agent.read_file(f"{root}/{path}") if now[path].sha256 else None for path in paths}
     # A tree of big files takes a quarter of a second: the screen must not stand still meanwhile.
     return await asyncio.to_thread(plan_all, wanted, files)
 

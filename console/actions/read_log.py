@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console.actions.judging import judge_of, tp_size_of
 from console.errors import UsageError
 from console.logs.history import LogHistory
+from console.node.server_runs import is_meant
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -77,5 +78,5 @@ async def follow(node: Node, source: LogSource, history: LogHistory) -> AsyncIte
 
 def _is_meant(run: ServerRun, server: str | None, port: int | None) -> bool:
     if server is not None:
-        return run.run_id == server or run.run_id.endswith(server)
+        return is_meant(run, server)
     return run.port == port

@@ -57,10 +57,10 @@ async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
     ledger = [file for entry in plan.tree.ledger for file in entry.files]
     say(f"restoring {len(ledger)} files")
     outcomes = {each.path: each for each in (await node.agent.restore_files(root) if ledger else [])}
-    now = {each.path: each.sha256 for each in await node.agent.hashes([f"{root}/{file.path}" for file in ledger])}
+    now = await node.agent.tree_hashes(root, [file.path for file in ledger])
     files = []
     for file in ledger:
-        sha256 = now[f"{root}/{file.path}"]
+        sha256 = now[file.path].sha256
         state = "original" if sha256 == file.sha256_before else "drifted"
         why = outcomes[file.path].reason if file.path in outcomes else ""
         files.append(PatchFile(file.path, state, file.sha256_after, sha256, None, why))

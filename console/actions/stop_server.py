@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.actions import free_gpus
 from console.node.free_plan import FreePlan, FreeRequest
+from console.node.server_runs import how_it_ended
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +45,7 @@ class StopOutcome:
     @property
     def proof(self) -> str:
         run = self.server
-        how = f"exit code {run.exit_code}" if run.exit_code is not None else f"signal {run.exit_signal}"
-        return f"server {run.run_id} {run.state} ({how}); {self.freed.proof}"
+        return f"server {run.run_id} {run.state} ({how_it_ended(run)}); {self.freed.proof}"
 
     def lines(self) -> Iterator[str]:
         yield self.proof
@@ -68,8 +68,7 @@ async def run(node: Node, plan: StopPlan, say: Say) -> StopOutcome:
     started = time.time()
     request = FreeRequest(gpus=_gpus(plan.server), grace_s=plan.grace_s)
     freed = await free_gpus.run(node, FreePlan(request, (plan.server,), (), ()), say)
-    (after,) = [each for each in await node.agent.servers() if each.run_id == plan.server.run_id]
-    outcome = StopOutcome(after, freed)
+    outcome = StopOutcome(await node.run_of(plan.server.run_id), freed)
     node.record(started, "stop", {"server": plan.server.run_id}, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
 

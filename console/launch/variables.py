@@ -22,19 +22,6 @@ class _Failed(Exception):
         self.near = near
 
 
-def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Return `text` with its variables filled in; a variable's own value may use others.
-
-    Raises:
-        ValueError: an unknown variable, one that needs itself, or a text that grows without end.
-    """
-    try:
-        return _expand(text, variables, ())
-    except _Failed as failed:
-        near = f" (nearest: {failed.near})" if failed.near else ""
-        raise ValueError(f"{failed}{near}") from None
-
-
 def substitute(data: Any, variables: Mapping[str, str], where: Callable[[Path_], str]) -> tuple[Any, list[Problem]]:
     """Fill in the variables in every text of a profile but its secrets; also return every problem."""
     problems: list[Problem] = []

@@ -205,6 +205,11 @@ class Agent:
     async def hashes(self, paths: Sequence[str]) -> list[wire.FileHash]:
         return from_wire(wire.FileHashes, await self._ask("files.hash", paths=list(paths))).files
 
+    async def tree_hashes(self, root: str, paths: Sequence[str]) -> dict[str, wire.FileHash]:
+        """The hashes of files of a tree, by their path in it."""
+        found = await self.hashes([f"{root}/{path}" for path in paths])
+        return {each.path.removeprefix(f"{root}/"): each for each in found}
+
     async def ledger(self, root: str) -> list[wire.LedgerEntry]:
         return from_wire(wire.Ledger, await self._ask("files.ledger", root=root)).entries
 
@@ -240,9 +245,6 @@ class Agent:
     async def compile(self, python: str, paths: Sequence[str]) -> list[wire.Compiled]:
         answer = await self._ask("files.compile", timeout=FACTS_TIMEOUT_S, python=python, paths=list(paths))
         return from_wire(wire.CompiledFiles, answer).files
-
-    async def log_file(self, path: str) -> wire.LogFile:
-        return from_wire(wire.LogFile, await self._ask("logs.stat", path=path))
 
     async def follow(
         self, path: str, offset: int = 0, *, inode: int = 0, until_eof: bool = False

@@ -54,7 +54,6 @@ class Session:
         self.hello: Hello | None = None
         self.uploaded = False
         self.stderr: deque[str] = deque(maxlen=200)
-        self.garbage = 0
         self._bundle = bundle
         self._settings = settings
         self._reconnect = reconnect

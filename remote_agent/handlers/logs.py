@@ -6,7 +6,7 @@ import os
 from typing import BinaryIO, Optional
 
 from remote_agent.node import Node
-from remote_agent.protocol import CHUNK, AgentError, LogBatch, LogFile, LogReset, to_base64
+from remote_agent.protocol import CHUNK, AgentError, LogBatch, LogReset, to_base64
 from remote_agent.request import Request, method
 
 POLL_S = 0.05
@@ -22,15 +22,6 @@ def follow(node: Node, request: Request) -> None:
     path = request.get("path", str)
     with _open(path) as file:
         _Tail(file, path, request).run()
-
-
-@method()
-def stat(node: Node, request: Request) -> LogFile:
-    """The file as it is now; `offset` is its end."""
-    path = request.get("path", str)
-    with _open(path) as file:
-        info = os.fstat(file.fileno())
-        return LogFile(path, info.st_size, info.st_dev, info.st_ino, info.st_size)
 
 
 def _open(path: str) -> BinaryIO:

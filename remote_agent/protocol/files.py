@@ -126,17 +126,6 @@ class OverlayList:
 
 
 @dataclass(frozen=True)
-class LogFile:
-    """`logs.stat`: the file as it is; `inode` and `device` name it, `offset` is its end."""
-
-    path: str
-    offset: int
-    device: int
-    inode: int
-    size: int
-
-
-@dataclass(frozen=True)
 class LogBatch:
     """`logs.batch`: bytes [offset, offset + length) of the followed file, base64; `size` is the file's length now."""
 
