@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import shutil
@@ -32,10 +33,12 @@ class Sshd:
 
     def cut(self) -> int:
         """Kill every connection of this server, as a broken network would; returns how many."""
-        victims = self.connections()
-        for pid in victims:
-            os.kill(pid, signal.SIGKILL)
-        return len(victims)
+        cut = 0
+        for pid in self.connections():
+            with contextlib.suppress(ProcessLookupError):  # it ended by itself in between
+                os.kill(pid, signal.SIGKILL)
+                cut += 1
+        return cut
 
     def stop(self) -> None:
         self.cut()

@@ -128,11 +128,12 @@ async def test_a_cut_connection_in_mid_log_loses_and_doubles_nothing(sshd, tmp_p
             assert part.offset == len(got)
             got += part.data
             if cuts < 3 and len(got) > 300_000 * (cuts + 1):
-                cuts += 1
-                assert sshd.cut() >= 1
+                # What was read before the last cut may still be coming in: cut when there is a connection again.
+                cuts += sshd.cut() > 0
             if len(got) == len(content):
                 break
         assert got == content
+        assert cuts == 3
     assert states.count("reconnecting") >= 3
     assert not agent.session.uploaded, "nor is anything uploaded again"
 
