@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import tempfile
 from typing import Any, Dict, List, Optional
 
 from remote_agent.protocol import AgentError
+from remote_agent.steps import reached
+
+_TEMPORARY = ".spec-console-"
+_LEFTOVER = re.compile(re.escape(_TEMPORARY) + r"[a-z0-9_]{8}")
+"""What `tempfile` makes of the prefix."""
 
 
 class StateDirError(Exception):
@@ -64,7 +71,9 @@ class StateDir:
 
     def make(self, *parts: str) -> str:
         path = self.join(*parts)
-        os.makedirs(path, mode=0o700, exist_ok=True)
+        if not os.path.isdir(path):
+            os.makedirs(path, mode=0o700, exist_ok=True)
+            sync_folder(self.path)
         return path
 
     def names(self, *parts: str) -> List[str]:
@@ -99,19 +108,68 @@ class StateDir:
 
 
 def write_atomic(path: str, data: bytes, mode: int = 0o600) -> None:
-    """Write a file whole or not at all; its folder must exist."""
-    folder = os.path.dirname(path)
-    fd, temporary = tempfile.mkstemp(prefix=".spec-console-", dir=folder)
+    """Write a file whole or not at all; it is on the disk afterwards. Its folder must exist."""
+    move_in(stage(path, data, mode), path)
+
+
+def stage(path: str, data: bytes, mode: int = 0o600) -> str:
+    """Write what a file is to hold to a temporary file beside it; `move_in` takes that file's path."""
+    fd, temporary = tempfile.mkstemp(prefix=_TEMPORARY, dir=os.path.dirname(path))
     try:
+        reached("write.opened")
         with os.fdopen(fd, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, mode)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    reached("write.staged")
+    return temporary
+
+
+def move_in(temporary: str, path: str) -> None:
+    """Give a staged file its name, on the disk too; on a failure it is removed."""
+    try:
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+    reached("write.renamed")
+    sync_folder(os.path.dirname(path))
+
+
+def sync_folder(path: str) -> None:
+    """Bring a folder's names to the disk, where its file system can."""
+    with contextlib.suppress(OSError):
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def leftovers(folder: str) -> List[str]:
+    """Temporary files of ours that a crash left in a folder; others may be under way where nobody holds its lock."""
+    with contextlib.suppress(OSError), os.scandir(folder) as found:
+        return sorted(each.path for each in found if _LEFTOVER.fullmatch(each.name) and _is_ours(each))
+    return []
+
+
+def remove_leftovers(folder: str) -> List[str]:
+    """Remove them, as far as that is allowed; the caller holds the lock under which the folder is written."""
+    removed = []
+    for path in leftovers(folder):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed.append(path)
+    return removed
+
+
+def _is_ours(entry: os.DirEntry[str]) -> bool:
+    info = entry.stat(follow_symlinks=False)
+    return stat.S_ISREG(info.st_mode) and info.st_uid == os.geteuid()
 
 
 def write_json(path: str, value: Dict[str, Any]) -> None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 KEEP_RUNS_S = 7 * 86400.0
 """An ended run is kept a week by default: its record is what a question about it is answered from."""
+_KEPT = ("run", "overlay")
+"""What is kept for a while: an overlay waits for the next launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ class CollectOutcome:
 
 async def plan(node: Node, keep_runs_s: float = KEEP_RUNS_S) -> CollectPlan:
     found = await node.agent.footprint()
-    removable = [item for item in found.items if not item.in_use and (item.kind != "run" or item.age_s >= keep_runs_s)]
+    removable = [
+        item for item in found.items if not item.in_use and (item.kind not in _KEPT or item.age_s >= keep_runs_s)
+    ]
     return CollectPlan(found, tuple(removable))
 
 

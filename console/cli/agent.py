@@ -40,7 +40,9 @@ def _ls(node: str, options: Options) -> int:
 
 @COMMAND.command("gc")
 @node_argument
-@click.option("--keep-days", type=float, default=7.0, show_default=True, help="Keep ended runs that are younger.")
+@click.option(
+    "--keep-days", type=float, default=7.0, show_default=True, help="Keep ended runs and overlays that are younger."
+)
 @shared_options
 def _gc(node: str, options: Options, keep_days: float) -> int:
     """Remove what is ours on NODE and in use by nothing."""

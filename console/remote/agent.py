@@ -21,6 +21,7 @@ T = TypeVar("T")
 PART = 192 * 1024
 STOP_TIMEOUT_S = 300.0
 FACTS_TIMEOUT_S = 90.0
+COMPARE_TIMEOUT_S = 300.0
 START_TIMEOUT_S = 60.0
 
 
@@ -99,6 +100,17 @@ class Agent:
     async def sglang(self, python: str, env: Mapping[str, str]) -> wire.SGLangFacts:
         answer = await self._ask("node.sglang", timeout=FACTS_TIMEOUT_S, python=python, env=dict(env))
         return from_wire(wire.SGLangFacts, answer)
+
+    async def preflight(
+        self, env: Mapping[str, str], hub_ids: Sequence[str], cwd: str, download_dir: str
+    ) -> wire.Preflight:
+        asked = {"env": dict(env), "hub_ids": list(hub_ids), "cwd": cwd, "download_dir": download_dir}
+        return from_wire(wire.Preflight, await self._ask("preflight.facts", timeout=FACTS_TIMEOUT_S, **asked))
+
+    async def server_flags(self, python: str, root: str, env: Mapping[str, str]) -> wire.ServerFlags:
+        """What is known of the flags of the SGLang in `root`; asking goes on there, and nobody waits for it."""
+        answer = await self._ask("node.server_flags", python=python, root=root, env=dict(env))
+        return from_wire(wire.ServerFlags, answer)
 
     async def paths(self, paths: Sequence[str]) -> list[wire.PathFacts]:
         return [from_wire(wire.PathFacts, each) for each in await self._ask("node.paths", paths=list(paths))]
@@ -186,21 +198,14 @@ class Agent:
         return from_wire(wire.SweptList, await self._change("footprint.collect", paths=list(paths))).entries
 
     async def read_file(self, path: str) -> bytes:
-        """A whole file, in parts that belong together by their hash."""
-        parts, sha256 = b"", ""
-        while True:
-            part = from_wire(wire.FileContent, await self._ask("files.read", path=path, offset=len(parts)))
-            if sha256 and part.sha256 != sha256:
-                raise Refused(f"{path} changed while it was read", "Plan again.")
-            sha256 = part.sha256
-            data = from_base64(part.data)
-            parts += data
-            if len(parts) >= part.size or not data:
-                return parts
+        return await self._whole("files.read", path=path)
+
+    async def read_part(self, path: str, offset: int, length: int) -> wire.FileContent:
+        """A part of a file of any size, and how big the file is; shorter where the agent's limit or the file ends."""
+        return from_wire(wire.FileContent, await self._ask("files.head", path=path, offset=offset, length=length))
 
     async def read_head(self, path: str, offset: int, length: int) -> bytes:
-        answer = await self._ask("files.head", path=path, offset=offset, length=length)
-        return from_base64(from_wire(wire.FileContent, answer).data)
+        return from_base64((await self.read_part(path, offset, length)).data)
 
     async def hashes(self, paths: Sequence[str]) -> list[wire.FileHash]:
         return from_wire(wire.FileHashes, await self._ask("files.hash", paths=list(paths))).files
@@ -210,8 +215,28 @@ class Agent:
         found = await self.hashes([f"{root}/{path}" for path in paths])
         return {each.path.removeprefix(f"{root}/"): each for each in found}
 
+    async def compare_tree(self, root: str) -> wire.TreeComparison:
+        answer = await self._ask("trees.compare", timeout=COMPARE_TIMEOUT_S, root=root)
+        return from_wire(wire.TreeComparison, answer)
+
+    async def committed(self, root: str, path: str) -> bytes:
+        """A file of a tree that is a checkout, as its HEAD has it."""
+        return await self._whole("trees.committed", root=root, path=path)
+
+    async def kept(self, sha256: str) -> bytes:
+        """An original that was put aside on the node when a patch was applied."""
+        return await self._whole("trees.kept", sha256=sha256)
+
     async def ledger(self, root: str) -> list[wire.LedgerEntry]:
         return from_wire(wire.Ledger, await self._ask("files.ledger", root=root)).entries
+
+    async def unfinished(self, root: str = "") -> wire.Unfinished:
+        """Changes of files that were cut short; of one tree when `root` is given."""
+        return from_wire(wire.Unfinished, await self._ask("files.unfinished", root=root))
+
+    async def recover(self, root: str = "") -> wire.Recoveries:
+        """Finish or undo them."""
+        return from_wire(wire.Recoveries, await self._change("files.recover", root=root))
 
     async def put(self, sha256: str, data: bytes) -> None:
         """Bring content to the node, to be swapped in by `apply_files`."""
@@ -264,6 +289,19 @@ class Agent:
                 await self.session.connected()
             except AgentError as error:
                 raise console_error(error) from None
+
+    async def _whole(self, method: str, **params: Any) -> bytes:
+        """A whole file, in parts that belong together by their hash."""
+        parts, sha256 = b"", ""
+        while True:
+            part = from_wire(wire.FileContent, await self._ask(method, offset=len(parts), **params))
+            if sha256 and part.sha256 != sha256:
+                raise Refused(f"{part.path} changed while it was read", "Plan again.")
+            sha256 = part.sha256
+            data = from_base64(part.data)
+            parts += data
+            if len(parts) >= part.size or not data:
+                return parts
 
     async def _ask(self, method: str, timeout: float = 60.0, **params: Any) -> Any:
         try:

@@ -7,7 +7,7 @@ import shutil
 import time
 from typing import Dict, List, Set
 
-from remote_agent import processes, runs
+from remote_agent import processes, runs, server_flags
 from remote_agent.node import Node
 from remote_agent.protocol import Footprint, LedgerEntry, ProtocolError, StoredItem, Swept, SweptList, from_wire
 from remote_agent.request import Request, method
@@ -17,7 +17,8 @@ from remote_agent.state_dir import read_json
 @method()
 def list_(node: Node, request: Request) -> Footprint:
     cache = os.path.dirname(node.agent_path) if node.agent_path else ""
-    items = _zips(cache, node.agent_path or "") + _runs(node) + _blobs(node)
+    items = _zips(cache, node.agent_path or "") + _runs(node) + _overlays(node) + _blobs(node)
+    items += _flags(node) + _stale(node)
     return Footprint(node.state.path, cache, items)
 
 
@@ -36,7 +37,7 @@ def _remove(path: str, known: Dict[str, StoredItem]) -> Swept:
     if item.in_use:
         return Swept(path, "held", item.in_use)
     try:
-        shutil.rmtree(path) if item.kind == "run" else os.unlink(path)
+        shutil.rmtree(path) if item.kind in ("run", "overlay", "stale") else os.unlink(path)
     except OSError as error:
         return Swept(path, "denied", error.strerror or str(error))
     return Swept(path, "removed")
@@ -77,6 +78,28 @@ def _runs(node: Node) -> List[StoredItem]:
     return found
 
 
+def _overlays(node: Node) -> List[StoredItem]:
+    users: Dict[str, str] = {}
+    for run_id in node.state.names("runs"):
+        path = node.state.join("runs", run_id)
+        name = ((read_json(os.path.join(path, "run.json")) or {}).get("record") or {}).get("overlay")
+        # A rank that starts anew reads it again, so a server needs it as long as it lives.
+        if name and runs.RunState(path).members():
+            users[str(name)] = f"server {run_id} runs from it"
+    found = []
+    for name in node.state.names("overlays"):
+        path = node.state.join("overlays", name)
+        manifest = read_json(os.path.join(path, "manifest.json")) or {}
+        detail = ", ".join(str(each) for each in manifest.get("patches") or [])
+        found.append(_item("overlay", path, _size(path), users.get(name, ""), detail))
+    return found
+
+
+def _flags(node: Node) -> List[StoredItem]:
+    paths = [node.state.join(server_flags.FOLDER, name) for name in node.state.names(server_flags.FOLDER)]
+    return [_item("flags", path, os.path.getsize(path), "", "of an installed SGLang") for path in paths]
+
+
 def _blobs(node: Node) -> List[StoredItem]:
     needed: Set[str] = set()
     for name in node.state.names("ledger"):
@@ -92,6 +115,12 @@ def _blobs(node: Node) -> List[StoredItem]:
         why = "the original or new text of a patched file" if name in needed else ""
         found.append(_item("blob", path, os.path.getsize(path), why))
     return found
+
+
+def _stale(node: Node) -> List[StoredItem]:
+    """Originals of patched files that were replaced since (`ledger.keep_aside`)."""
+    paths = [node.state.join("stale", name) for name in node.state.names("stale")]
+    return [_item("stale", path, _size(path), "", "originals of files that were replaced since") for path in paths]
 
 
 def _item(kind: str, path: str, size: int, why: str, detail: str = "") -> StoredItem:

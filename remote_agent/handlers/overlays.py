@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import shutil
 from typing import Any, Dict
 
+from remote_agent import overlay_folders
 from remote_agent.node import Node
 from remote_agent.protocol import AgentError, OverlayInfo, OverlayList
 from remote_agent.request import Request, method
-from remote_agent.state_dir import read_json, write_atomic
+from remote_agent.state_dir import read_json
 
 _NAME = re.compile(r"[0-9a-f]{16}")
 _PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -20,18 +20,8 @@ _PATH = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.-]*/)*[A-Za-z0-9_][A-Za-z0-9_.-]
 @method(mutates=True)
 def write(node: Node, request: Request) -> OverlayInfo:
     """Write `files` [{path, sha256}] (content was `files.put` before) as the overlay `name`; whole or not at all."""
-    name = _name(request)
-    final, partial = node.state.join("overlays", name), node.state.join("overlays", f".{name}.part")
-    node.state.make("overlays")
-    shutil.rmtree(partial, ignore_errors=True)
-    for file in request.get("files", list):
-        path = _relative(file)
-        target = os.path.join(partial, path)
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        write_atomic(target, node.state.get_blob(str(file.get("sha256"))))
-    shutil.rmtree(final, ignore_errors=True)
-    os.rename(partial, final)
-    return _info(final)
+    files = {_relative(file): str(file.get("sha256")) for file in request.get("files", list)}
+    return _info(overlay_folders.place(node.state, _name(request), files))
 
 
 @method()
@@ -43,7 +33,7 @@ def list_(node: Node, request: Request) -> OverlayList:
 @method(mutates=True)
 def remove(node: Node, request: Request) -> OverlayList:
     """Remove an overlay; a server that runs from it has its modules already."""
-    shutil.rmtree(node.state.join("overlays", _name(request)), ignore_errors=True)
+    overlay_folders.take_away(node.state, _name(request))
     return list_(node, request)
 
 

@@ -22,6 +22,7 @@ from remote_agent.protocol.codec import (
 from remote_agent.protocol.files import (
     Compiled,
     CompiledFiles,
+    CutShort,
     FileChange,
     FileContent,
     FileHash,
@@ -35,6 +36,9 @@ from remote_agent.protocol.files import (
     LogReset,
     OverlayInfo,
     OverlayList,
+    Recovered,
+    Recoveries,
+    Unfinished,
 )
 from remote_agent.protocol.node import (
     GpuHolder,
@@ -46,11 +50,13 @@ from remote_agent.protocol.node import (
     PathFacts,
     PortFacts,
     ProcessInfo,
+    ServerFlags,
     SGLangFacts,
     TelemetrySample,
     Terminated,
     Terminations,
 )
+from remote_agent.protocol.preflight import GpuHardware, GpuLink, Hardware, HubFacts, Preflight
 from remote_agent.protocol.runs import (
     HttpReply,
     LaunchRequest,
@@ -60,6 +66,7 @@ from remote_agent.protocol.runs import (
     ServerRuns,
 )
 from remote_agent.protocol.storage import Footprint, ShmEntry, ShmList, StoredItem, Swept, SweptList
+from remote_agent.protocol.trees import TreeComparison, TreeFile
 
 __all__ = [
     "CHUNK",
@@ -74,6 +81,7 @@ __all__ = [
     "AgentError",
     "Compiled",
     "CompiledFiles",
+    "CutShort",
     "FileChange",
     "FileContent",
     "FileHash",
@@ -81,11 +89,15 @@ __all__ = [
     "FileOutcome",
     "FileOutcomes",
     "Footprint",
+    "GpuHardware",
     "GpuHolder",
+    "GpuLink",
     "GpuProcesses",
     "GpuSample",
+    "Hardware",
     "Hello",
     "HttpReply",
+    "HubFacts",
     "Identity",
     "LaunchRequest",
     "Ledger",
@@ -98,11 +110,15 @@ __all__ = [
     "OverlayList",
     "PathFacts",
     "PortFacts",
+    "Preflight",
     "ProbeRun",
     "ProbeRuns",
     "ProcessInfo",
     "ProtocolError",
+    "Recovered",
+    "Recoveries",
     "SGLangFacts",
+    "ServerFlags",
     "ServerRun",
     "ServerRuns",
     "ShmEntry",
@@ -113,6 +129,9 @@ __all__ = [
     "TelemetrySample",
     "Terminated",
     "Terminations",
+    "TreeComparison",
+    "TreeFile",
+    "Unfinished",
     "decode_line",
     "encode_line",
     "from_base64",

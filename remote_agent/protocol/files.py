@@ -56,7 +56,7 @@ class LedgerFile:
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """One application of patches to a tree. `state`: intent (begun, not finished) or applied."""
+    """One application of patches to a tree. `state`: intent, applied, reverting or drifted (remote_agent/ledger.py)."""
 
     entry_id: str
     root: str
@@ -65,6 +65,11 @@ class LedgerEntry:
     at: float
     state: str
     files: List[LedgerFile] = field(default_factory=list)
+
+    @property
+    def is_cut_short(self) -> bool:
+        """Begun, or being taken back: until that is finished some of its files are original and some are applied."""
+        return self.state in ("intent", "reverting")
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,11 @@ class Ledger:
 
 @dataclass(frozen=True)
 class FileOutcome:
-    """What became of one file: swapped, restored, removed, original, drifted."""
+    """What became of one file: swapped, restored, removed, original, drifted, replaced.
+
+    drifted: it was changed on top and is left; replaced: nothing of the patch is in it any more, and it is left.
+    Where nothing was done, what it is: original, applied, drifted.
+    """
 
     path: str
     outcome: str
@@ -89,6 +98,47 @@ class FileOutcomes:
     """`files.apply`, `files.restore`."""
 
     files: List[FileOutcome] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class CutShort:
+    """A change that was begun and is not finished, and each of its files as it is now.
+
+    `holder` names who is at it still; empty when nobody is: the agent or its connection went away.
+    """
+
+    entry: LedgerEntry
+    files: List[FileOutcome]
+    holder: str
+
+
+@dataclass(frozen=True)
+class Unfinished:
+    """`files.unfinished`. `leftovers`: temporary files of ours in the state directory."""
+
+    entries: List[CutShort] = field(default_factory=list)
+    leftovers: List[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Recovered:
+    """What became of one unfinished change, and of its files.
+
+    `outcome`: finished, undone, left (undone but for files that drifted), busy (somebody is at it), stuck (`reason`).
+    """
+
+    entry: LedgerEntry
+    outcome: str
+    files: List[FileOutcome]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Recoveries:
+    """`files.recover`, newest change first; `removed`: temporary files."""
+
+    entries: List[Recovered] = field(default_factory=list)
+    removed: List[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,21 @@ class SGLangFacts:
     packages: Dict[str, str] = field(default_factory=dict)
     git_head: Optional[str] = None
     git_dirty: Optional[bool] = None
+    torch_cuda: Optional[str] = None
+    """The CUDA that the installed torch was built for, "12.9"; None: no torch, or built without."""
+
+
+@dataclass(frozen=True)
+class ServerFlags:
+    """`node.server_flags`: the flags that the installed SGLang's own parser declares.
+
+    `state` is known, asking (come again later), failed (`error` says why) or unknown (nobody may ask).
+    """
+
+    state: str
+    flags: List[str] = field(default_factory=list)
+    """Full names without dashes, aliases and hidden ones among them."""
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +121,8 @@ class PathFacts:
     nearest_parent: str
     free_bytes: Optional[int]
     size: Optional[int] = None
+    real_path: str = ""
+    """Where it leads through links; the path itself, made absolute, where there are none."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class StoredItem:
     """One thing of ours on the node; `in_use` says by what, empty when nothing needs it."""
 
     kind: str
-    """zip, run, blob or renamed log."""
+    """zip, run, overlay, blob, stale (originals of files that were replaced since) or renamed log."""
     name: str
     path: str
     size: int

@@ -25,21 +25,29 @@ def python(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def connect(tmp_path: Path, python: str) -> Callable[..., object]:
-    """`async with connect(*agent_args) as agent`: an agent with its own cache, state and lock."""
+def connect(connect_in: Callable[[Path], Callable[..., object]], tmp_path: Path) -> Callable[..., object]:
+    """`async with connect(*agent_args, prefix=(...)) as agent`: an agent with its own cache, state and lock."""
+    return connect_in(tmp_path)
 
-    @asynccontextmanager
-    async def _connect(*args: str, reconnect: bool = False) -> AsyncIterator[Agent]:
-        settings = AgentSettings(
-            python=python,
-            cache_dir=str(tmp_path / "cache"),
-            args=("--state-dir", str(tmp_path / "state"), "--lock-dir", str(tmp_path), "--gpu-source", "none", *args),
-        )
-        session = Session(LocalTransport(), bundle.build(), settings, reconnect=reconnect)
-        await session.open()
-        try:
-            yield Agent(session, "tester@here")
-        finally:
-            await session.close()
 
-    return _connect
+@pytest.fixture
+def connect_in(tmp_path: Path, python: str) -> Callable[[Path], Callable[..., object]]:
+    """The same, with state and lock in a folder of choice."""
+
+    def _in(folder: Path) -> Callable[..., object]:
+        @asynccontextmanager
+        async def _connect(*args: str, reconnect: bool = False, prefix: tuple[str, ...] = ()) -> AsyncIterator[Agent]:
+            own = ("--state-dir", str(folder / "state"), "--lock-dir", str(folder), "--gpu-source", "none")
+            settings = AgentSettings(
+                python=python, exec_prefix=prefix, cache_dir=str(tmp_path / "cache"), args=(*own, *args)
+            )
+            session = Session(LocalTransport(), bundle.build(), settings, reconnect=reconnect)
+            await session.open()
+            try:
+                yield Agent(session, "tester@here")
+            finally:
+                await session.close()
+
+        return _connect
+
+    return _in

@@ -230,11 +230,11 @@ async def test_a_file_that_drifted_is_left_and_said(connect, tmp_path):
     root = _tree(tmp_path)
     async with connect() as agent:
         await _apply(agent, root, ("srt/b.py", b"b = 1", b"b = 2"))
-        (root / "srt/b.py").write_bytes(b"edited by hand")
+        (root / "srt/b.py").write_bytes(b"b = 2\nedited = True")
         (outcome,) = await agent.restore_files(str(root))
         assert outcome.outcome == "drifted"
         assert len(await agent.ledger(str(root))) == 1, "the original stays kept"
-    assert (root / "srt/b.py").read_bytes() == b"edited by hand"
+    assert (root / "srt/b.py").read_bytes() == b"b = 2\nedited = True"
 
 
 @pytest.mark.parametrize("path", ["../x.py", "/etc/passwd", "srt/../../x.py", "srt//b.py", "srt/link.py"])
