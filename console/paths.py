@@ -32,6 +32,16 @@ class Paths:
         return self.config / "nodes.yaml"
 
     @property
+    def patches(self) -> Path:
+        """The user's own patches, a folder each."""
+        return self.config / "patches"
+
+    @property
+    def wheels(self) -> Path:
+        """Sources of released SGLangs, kept once they were read."""
+        return self.data / "wheels"
+
+    @property
     def database(self) -> Path:
         """The journal of runs."""
         return self.data / "runs.sqlite3"

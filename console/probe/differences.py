@@ -88,6 +88,7 @@ def _facts(run: Fingerprint) -> dict[str, str]:
         "sglang.version": run.sglang_version,
         "tree.git_head": run.git_head,
         "tree.git_dirty": run.git_dirty,
+        "tree.edits": run.tree_edits or None,
         "gpu.names": ", ".join(run.gpu_names),
         "gpu.count": run.gpu_count,
         "gpu.power_limits_w": ", ".join("unknown" if w is None else f"{w:g}" for w in run.power_limits_w),

@@ -34,6 +34,8 @@ class Fingerprint:
     git_head: str | None = None
     """Commit of the serving tree, where it is a git checkout."""
     git_dirty: bool | None = None
+    tree_edits: str | None = None
+    """Files that differ from the release or commit by more than our patches, as "2 files 1a2b3c4d5e6f"; empty: none."""
     patches: tuple[PatchRef, ...] = ()
     argv: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)

@@ -45,6 +45,7 @@ def test_nothing_is_declared_by_itself():
         ({"sglang_version": "0.5.12"}, "sglang.version", "sglang"),
         ({"git_head": "b" * 40}, "tree.git_head", "tree"),
         ({"git_dirty": True}, "tree.git_dirty", "patches"),
+        ({"tree_edits": "1 files 1a2b3c4d5e6f"}, "tree.edits", "tree.edits"),
         ({"power_limits_w": (700.0,) * 7 + (500.0,)}, "gpu.power_limits_w", "gpu.power_limits_w"),
         ({"power_limits_w": (700.0,) * 7 + (None,)}, "gpu.power_limits_w", "gpu"),
         ({"driver": None}, "gpu.driver", "gpu.driver"),
@@ -56,6 +57,11 @@ def test_each_part_is_compared_and_can_be_declared(change, key, varies):
     assert (alone.key, alone.declared, alone.withholds) == (key, False, True)
     (declared,) = differs(fingerprint(), fingerprint(**change), [varies])
     assert (declared.declared, declared.withholds) == (True, False)
+
+
+def test_a_run_of_which_hand_edits_are_not_known_differs_in_nothing_from_a_clean_one():
+    assert differs(fingerprint(tree_edits=None), fingerprint(tree_edits="")) == ()
+    assert differs(fingerprint(tree_edits="1 files aa"), fingerprint(tree_edits="1 files bb"), ["patches"])[0].withholds
 
 
 def test_a_word_covers_whole_words_only():
