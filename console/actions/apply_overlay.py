@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from console.actions.apply_patch import PatchPlanView
     from console.actions.node import Node, Say
+    from console.patches.plan import PatchPlan
     from remote_agent.protocol import OverlayInfo
 
 
@@ -45,7 +46,7 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
 async def verify(node: Node, request: PatchRequest) -> PatchOutcome:
     """Find the overlay that serves these patches for the tree as it is now; compile its copies."""
     tree = await read_tree(node, request)
-    found = await serving(node, tree.root, [plan.patch_id for plan in tree.plans])
+    found = await serving(node, tree.root, tree.plans)
     files = []
     for file in (file for plan in tree.plans for file in plan.files):
         copy = _copy(found, file.path)
@@ -64,16 +65,10 @@ async def verify(node: Node, request: PatchRequest) -> PatchOutcome:
     return PatchOutcome(tree.root, tuple(files), ("overlaid", "not-applicable"))
 
 
-async def serving(node: Node, root: str, ids: Sequence[str]) -> OverlayInfo | None:
-    """The intact overlay for these patches whose originals are in the tree as they were planned."""
-    for each in reversed(await node.agent.overlays()):
-        paths = [str(file["path"]) for file in each.manifest.get("files") or []]
-        if each.broken or not paths:
-            continue
-        now = {path: file.sha256 for path, file in (await node.agent.tree_hashes(root, paths)).items()}
-        if overlay.serves(each.manifest, root, ids, now):
-            return each
-    return None
+async def serving(node: Node, root: str, plans: Sequence[PatchPlan]) -> OverlayInfo | None:
+    """The intact overlay that gives what these plans would change in the tree at `root`."""
+    found = [each for each in await node.agent.overlays() if not each.broken]
+    return next((each for each in reversed(found) if overlay.serves(each.manifest, root, plans)), None)
 
 
 async def remove_all(node: Node, root: str) -> int:

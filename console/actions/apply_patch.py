@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,11 +64,14 @@ class PatchPlanView:
 
     def lines(self) -> Iterator[str]:
         yield f"tree {self.tree.root} (sglang {self.tree.version or 'unknown'})"
+        in_place = self.request.delivery == "in-place"
+        yield "in place: these files are swapped" if in_place else "overlay: patched copies; the tree stays as it is"
         for plan in self.tree.plans:
             for file in plan.files:
                 yield f"{plan.patch_id} {file.state:>14} {file.path}  {file.why}"
         for entry in self.tree.unfinished:
             yield f"unfinished: {', '.join(entry.patches)} by {entry.operator}; revert takes it back"
+        yield from self.tree.notes
 
     def diff(self) -> str:
         return "".join(file.diff for plan in self.tree.plans for file in plan.files)
@@ -89,6 +93,7 @@ class PatchPlanView:
                 for plan in self.tree.plans
                 for file in plan.files
             ],
+            "notes": list(self.tree.notes),
         }
 
 
@@ -99,6 +104,8 @@ class PatchOutcome:
     root: str
     files: tuple[PatchFile, ...]
     ok_states: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+    """Names of overlays that were removed."""
 
     @property
     def ok(self) -> bool:
@@ -109,8 +116,10 @@ class PatchOutcome:
         done = [file for file in self.files if file.state in self.ok_states and file.state != "not-applicable"]
         compiled = sum(file.compiled is True for file in self.files)
         wrong = "; ".join(f"{file.path} {file.state} {file.why}" for file in self.files if not self._is_right(file))
-        word = self.ok_states[0]
-        return f"{len(done)} files {word}, {compiled} compiled" + (f"; NOT: {wrong}" if wrong else "")
+        counts = Counter(file.state for file in done)
+        told = " and ".join(f"{count} files {state}" for state, count in counts.items()) or "no file is changed"
+        taken = f"; {len(self.removed)} overlays removed" if self.removed else ""
+        return f"{told}, {compiled} compiled{taken}" + (f"; NOT: {wrong}" if wrong else "")
 
     def _is_right(self, file: PatchFile) -> bool:
         return file.state in self.ok_states and file.compiled is not False
@@ -122,7 +131,8 @@ class PatchOutcome:
         yield self.proof
 
     def to_json(self) -> dict[str, Any]:
-        return {"root": self.root, "files": [file.to_json() for file in self.files]}
+        files = [file.to_json() for file in self.files]
+        return {"root": self.root, "files": files, "overlays_removed": list(self.removed)}
 
 
 async def plan(node: Node, request: PatchRequest) -> PatchPlanView:
@@ -167,7 +177,7 @@ async def verify(node: Node, request: PatchRequest, before: dict[str, str | None
             sha256_before=originals.get(file.path, file.sha256_before),
             sha256_after=file.sha256_before,
             compiled=compiled[file.path].ok if file.path in compiled else None,
-            why=file.why if file.state != "applied" else compiled[file.path].error,
+            why=compiled[file.path].error if file.path in compiled else file.why,
         )
         for each in tree.plans
         for file in each.files
@@ -181,7 +191,8 @@ async def _with_modes(node: Node, root: str, changes: list[FileChange]) -> list[
 
 
 async def _compiled(node: Node, tree: TreeState) -> dict[str, Compiled]:
-    paths = [file.path for each in tree.plans for file in each.files if file.state == "applied"]
+    files = [file for each in tree.plans for file in each.files if file.state == "applied"]
+    paths = [file.path for file in files if file.path.endswith(".py")]
     if not paths:
         return {}
     found = await node.agent.compile(tree.python, [f"{tree.root}/{path}" for path in paths])

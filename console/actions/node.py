@@ -12,6 +12,7 @@ from console.launch.loader import Inputs, ResolvedProfile, resolve
 from console.node import titles
 from console.node.holders import Holder, classify
 from console.node.server_runs import is_meant
+from console.patches.known import KnownPatches
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from console.launch.library import Library
     from console.remote.agent import Agent
     from console.store.journal import Journal
-    from remote_agent.protocol import NodeFacts, ProcessInfo, ServerRun, SGLangFacts, TelemetrySample
+    from remote_agent.protocol import LedgerEntry, NodeFacts, ProcessInfo, ServerRun, SGLangFacts, TelemetrySample
 
 Say = Callable[[str], None]
 """Tell the user one line of progress: plain text, hostile parts already made plain."""
@@ -41,6 +42,8 @@ class Inventory:
     unreadable_pids: int
     reason: str
     """Why holders may be incomplete; empty when they are not."""
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Changes of ours to files of the node that are there now, or were begun."""
 
 
 @dataclass(slots=True)
@@ -53,6 +56,7 @@ class Node:
     library: Library
     journal: Journal
     environ: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    patches: KnownPatches = field(default_factory=KnownPatches)
 
     @property
     def operator(self) -> str:
@@ -70,7 +74,8 @@ class Node:
         runs = await self.agent.servers() if facts.state_dir else []
         named = await self._sglang_processes(runs)
         holders = classify(processes.holders, runs, self.operator, facts.uid, named)
-        return Inventory(facts, sample, holders, tuple(runs), processes.unreadable_pids, processes.reason)
+        ledger = tuple(await self.agent.ledger("")) if facts.state_dir else ()
+        return Inventory(facts, sample, holders, tuple(runs), processes.unreadable_pids, processes.reason, ledger)
 
     async def _sglang_processes(self, runs: Sequence[ServerRun]) -> list[ProcessInfo]:
         """SGLang's processes, on a GPU or not. The embedded node is a world of its own: only its runs' are meant."""
@@ -82,7 +87,8 @@ class Node:
         """Resolve a profile with this node's variables; `${home}` is the home on the node. Raises UsageError."""
         home = (await self.agent.facts()).home
         variables = {"home": home, **self.config.launch_variables()}
-        return resolve(name, self.library, Inputs(variables, self.environ, (*self.config.sets, *sets), tuple(env)))
+        asked = (*self.config.sets, *sets)
+        return resolve(name, self.library, Inputs(variables, self.environ, asked, tuple(env), self.patches.options()))
 
     async def sglang(self, python: str) -> SGLangFacts:
         return await self.agent.sglang(python, self.config.env)

@@ -54,7 +54,8 @@ async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
     """Restore, then hash every file again."""
     started = time.time()
     root = plan.tree.root
-    ledger = [file for entry in plan.tree.ledger for file in entry.files]
+    # The oldest entry of a path has its original: later ones were put on top of it.
+    ledger = list({file.path: file for entry in reversed(plan.tree.ledger) for file in entry.files}.values())
     say(f"restoring {len(ledger)} files")
     outcomes = {each.path: each for each in (await node.agent.restore_files(root) if ledger else [])}
     now = await node.agent.tree_hashes(root, [file.path for file in ledger])
@@ -66,6 +67,6 @@ async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
         files.append(PatchFile(file.path, state, file.sha256_after, sha256, None, why))
     if plan.overlays:
         say(f"removing {await apply_overlay.remove_all(node, root)} overlays")
-    outcome = PatchOutcome(root, tuple(files), ("original",))
+    outcome = PatchOutcome(root, tuple(files), ("original",), plan.overlays)
     node.record(started, "patch revert", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
     return outcome

@@ -11,6 +11,7 @@ from console import paths
 from console.actions.node import Node
 from console.config import DEMO, NodeConfig, load_nodes, node_config
 from console.launch.library import Library
+from console.patches import folders
 from console.remote.agent import Agent
 from console.remote.connect import make_session
 from console.store.journal import Journal
@@ -45,7 +46,14 @@ def make_node(name: str, options: Options, here: Paths, *, reconnect: bool) -> N
         accept_new_host_key=options.accept_new_host_key,
         reconnect=reconnect,
     )
-    return Node(name, config, Agent(session, operator()), Library(here.profiles), Journal(here.database))
+    return Node(
+        name,
+        config,
+        Agent(session, operator()),
+        Library(here.profiles),
+        Journal(here.database),
+        patches=folders.read(here.patches),
+    )
 
 
 def configured(name: str, here: Paths) -> NodeConfig:

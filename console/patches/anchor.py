@@ -93,8 +93,13 @@ class Place:
         block, index = self.path[-1]
         return block[index]
 
+    @property
+    def owner(self) -> str:
+        """The function, as "<class>.<method>"."""
+        return _name(self.cls, self.function)
+
     def __str__(self) -> str:
-        return f"{_name(self.cls, self.function)}:{self.statement.lineno}"
+        return f"{self.owner}:{self.statement.lineno}"
 
 
 def find(anchor: Anchor, tree: ast.Module) -> Place:

@@ -35,6 +35,8 @@ _REFUSED = {
     b"old mode ": "a changed file mode",
     b"deleted file ": "a deleted file",
 }
+_SHOWN = 100
+"""Characters of a line that are quoted."""
 _NO_END = b"\\ No newline at end of file"
 
 
@@ -122,8 +124,13 @@ def _difference(hunk: _Hunk, found: list[bytes], start: int) -> str:
             return f"the file ends before line {start + offset + 1}"
         if found[offset] != old:
             what = "differs in white space" if found[offset].split() == old.split() else "is another"
-            return f"line {start + offset + 1} of the file {what}"
+            return f"line {start + offset + 1} of the file {what}: {_shown(found[offset])}, and not {_shown(old)}"
     return f"line {start + 1} is not there"
+
+
+def _shown(line: bytes) -> str:
+    text = line.rstrip(b"\n").decode("utf-8", "replace")
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
 def _is_done(change: _Change, data: bytes) -> bool:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console import registry
-from console.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -83,6 +82,8 @@ class FileEdit:
     role: Role = "always"
     architectures: frozenset[str] = frozenset()
     """Model architectures (of the config named by `role`) that run this file's code."""
+    lazy: bool = False
+    """A server may never import it: SGLang chooses between it and another file when it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +157,3 @@ def patches() -> Mapping[str, Patch]:
 
     found: list[Patch] = [module.PATCH for module in registry.modules(catalog).values()]
     return {patch.id: patch for patch in found}
-
-
-def patch(patch_id: str) -> Patch:
-    """Return the patch of that id; raise UsageError naming those there are."""
-    try:
-        return patches()[patch_id]
-    except KeyError:
-        raise UsageError(f"there is no patch {patch_id!r}", hint=f"patches: {', '.join(sorted(patches()))}") from None

@@ -35,7 +35,12 @@ def build(root: str, plans: Sequence[PatchPlan]) -> Overlay:
         "root": root,
         "patches": [plan.patch_id for plan in plans],
         "files": [
-            {"path": file.path, "sha256_before": file.sha256_before, "sha256_after": file.sha256_after}
+            {
+                "path": file.path,
+                "sha256_before": file.sha256_before,
+                "sha256_after": file.sha256_after,
+                "lazy": file.lazy,
+            }
             for file in changed
         ],
     }
@@ -48,12 +53,20 @@ def build(root: str, plans: Sequence[PatchPlan]) -> Overlay:
     return Overlay(digest.hexdigest()[:16], files, changed)
 
 
-def serves(manifest: Mapping[str, Any], root: str, ids: Sequence[str], now: Mapping[str, str | None]) -> bool:
-    """May this overlay be served for these patches: same tree, all ids in it, every original as it was planned?"""
-    files = manifest.get("files") or []
+def serves(manifest: Mapping[str, Any], root: str, plans: Sequence[PatchPlan]) -> bool:
+    """Does this overlay give what `plans` would change: in this tree, every file, each from the text that is there now?
+
+    One of more patches does too: each of them sleeps until its variable is set. One of just these must give the very
+    text that was planned, so that an older console's is not taken for today's.
+    """
+    wanted, held = {plan.patch_id for plan in plans}, set(manifest.get("patches") or [])
+    files = {file["path"]: file for file in manifest.get("files") or []}
+    changed = changes(plans)
     return (
         manifest.get("root") == root
-        and set(ids) <= set(manifest.get("patches") or [])
-        and bool(files)
-        and all(now.get(file["path"]) == file["sha256_before"] for file in files)
+        and wanted <= held
+        and bool(changed)
+        and all(each.path in files for each in changed)
+        and all(files[each.path]["sha256_before"] == each.sha256_before for each in changed)
+        and (wanted < held or all(files[each.path]["sha256_after"] == each.sha256_after for each in changed))
     )

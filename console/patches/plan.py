@@ -7,6 +7,7 @@ is written; whoever carries it out swaps a file only while its SHA-256 is `sha25
 from __future__ import annotations
 
 import ast
+import functools
 import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -19,9 +20,27 @@ from console.patches.refusals import Conflict, NotApplicable, Refusal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from console.patches.edit import Where
     from console.patches.library import FileEdit, Insert, Patch, Role, RuntimeFile
 
 State = Literal["applied", "appliable", "drifted", "conflict", "not-applicable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place where a line goes."""
+
+    site: str
+    anchor: str
+    """Its id and what it looks for."""
+    where: Where
+    owner: str
+    """The function, as "<class>.<method>"."""
+    line: int
+    """Of the anchored statement in the unpatched file."""
+
+    def __str__(self) -> str:
+        return f"{self.site} {self.owner}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +61,10 @@ class FilePlan:
     """Unified. `applied`: what the patch changed; `drifted`: from the file to what the patch would have made of it."""
     sites: tuple[str, ...]
     """"<site> <class>.<method>:<line of the anchor in the unpatched file>", in the order of the patch."""
+    lazy: bool = False
+    """A server may never import it."""
+    found: tuple[Found, ...] = ()
+    """The same places, with their anchors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,25 +143,28 @@ def _plan_file(patch: Patch, file: FileEdit, data: bytes | None) -> FilePlan:
     base = strip(patch, data)
     touched = base != data or f'"{patch.helper.module}"'.encode() in base
     try:
-        new, sites = _patched(patch, file, base)
+        new, found = _patched(patch, file, base)
     except Refusal as refusal:
         if touched:
             return _plain(file.path, "drifted", f"the file has lines of the patch, but {refusal.why}", data)
         state: State = "not-applicable" if isinstance(refusal, NotApplicable) else "conflict"
         return _plain(file.path, state, refusal.why, data)
     if new == data:
-        state, why, old, result = "applied", f"{len(sites)} lines are in", base, None
+        state, why, old, result = "applied", f"{len(found)} lines are in", base, None
     elif touched:
         why = "the file has lines of the patch, but not those that this version puts in; revert it, then apply again"
         state, old, result = "drifted", data, None
     else:
-        state, why, old, result = "appliable", f"{len(sites)} lines to put in", data, new
-    return FilePlan(file.path, state, why, _sha(data), _sha(new), result, unified(file.path, old, new), sites)
+        state, why, old, result = "appliable", f"{len(found)} lines to put in", data, new
+    diff = unified(file.path, old, new)
+    sites = tuple(map(str, found))
+    return FilePlan(file.path, state, why, _sha(data), _sha(new), result, diff, sites, file.lazy, found)
 
 
-def _patched(patch: Patch, file: FileEdit, base: bytes) -> tuple[bytes, tuple[str, ...]]:
+@functools.lru_cache(maxsize=64)  # a tree is read again to verify it: the same texts, and half a second to parse them
+def _patched(patch: Patch, file: FileEdit, base: bytes) -> tuple[bytes, tuple[Found, ...]]:
     text = source.read(base)
-    lines, sites, missing = [], [], None
+    lines, found, missing = [], [], None
     for insert in file.inserts:
         try:
             place = anchor.find(insert.anchor, text.tree)
@@ -149,12 +175,12 @@ def _patched(patch: Patch, file: FileEdit, base: bytes) -> tuple[bytes, tuple[st
             continue
         _refuse_unbound(insert, place)
         lines.append(edit.line(text, place.statement, insert.where, patch.code(insert)))
-        sites.append(f"{insert.site} {place}")
+        found.append(Found(insert.site, str(insert.anchor), insert.where, place.owner, place.statement.lineno))
     if missing and not lines:
         raise missing
     new = edit.insert(text, lines)
     edit.check(text, new, lines, patch.mark)
-    return new, tuple(sites)
+    return new, tuple(found)
 
 
 def _refuse_unbound(insert: Insert, place: anchor.Place) -> None:

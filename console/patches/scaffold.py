@@ -61,6 +61,7 @@ record = untraced(record)
 def files(patch_id: str) -> dict[str, str]:
     """Return the texts of a new patch's folder by file name; `patch_id` is one that PatchForm takes."""
     env = patch_id.upper().replace("-", "_")
+    env = env if len(env) > 1 else f"PATCH_{env}"
     return {
         FORM_FILE: _FORM.format(id=patch_id, env=env),
         RUNTIME_FILE: _RUNTIME.format(heading=heading(patch_id), env=env),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
 
 from console.patches.anchor import Anchor, ClassRule
 from console.patches.library import FileEdit, Insert, Option, Patch, Role, RuntimeFile, whole
@@ -22,10 +22,20 @@ RUNTIME_FILE = "runtime.py"
 
 Identifier = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,79}$")]
 EnvName = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Z][A-Z0-9_]{1,63}$")]
-PatchId = Annotated[StrictStr, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
+_ID = r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$"
+_ID_LENGTH = 60
+PatchId = Annotated[StrictStr, StringConstraints(pattern=_ID, max_length=_ID_LENGTH)]
 SourcePath = Annotated[StrictStr, StringConstraints(pattern=r"^srt(/[A-Za-z0-9_]+)+\.py$", max_length=200)]
 Code = Annotated[StrictStr, StringConstraints(pattern=r"^[\x20-\x7e]{1,400}$")]
 Told = Annotated[StrictStr, StringConstraints(min_length=1, max_length=300)]
+
+
+def _some(items: tuple[object, ...]) -> tuple[object, ...]:
+    # pydantic's own min_length counts valid items alone, and so blames a list for a fault inside it
+    if not items:
+        raise ValueError("at least one must stand here")
+    return items
+
 
 _KINDS: dict[str, type[ast.If] | type[ast.Assign] | type[ast.Call] | type[ast.FunctionDef]] = {
     "if": ast.If,
@@ -41,7 +51,7 @@ class _Form(BaseModel):
 
 class _AnchorForm(_Form):
     kind: Literal["if", "assign", "call", "def"]
-    forms: Annotated[tuple[Code, ...], Field(min_length=1)]
+    forms: Annotated[tuple[Code, ...], AfterValidator(_some)]
     needs: Identifier
     absent: Told = "this version has nothing of the kind here"
     class_: Identifier | Literal[""] = Field("", alias="class")
@@ -65,7 +75,8 @@ class _FileForm(_Form):
     path: SourcePath
     role: Role = "always"
     architectures: tuple[Identifier, ...] = ()
-    inserts: Annotated[tuple[_InsertForm, ...], Field(min_length=1)]
+    lazy: StrictBool = False
+    inserts: Annotated[tuple[_InsertForm, ...], AfterValidator(_some)]
 
 
 class _OptionForm(_Form):
@@ -82,7 +93,7 @@ class PatchForm(_Form):
     title: Told
     env: EnvName
     anchors: dict[str, _AnchorForm]
-    files: Annotated[tuple[_FileForm, ...], Field(min_length=1)]
+    files: Annotated[tuple[_FileForm, ...], AfterValidator(_some)]
     options: tuple[_OptionForm, ...] = ()
 
 
@@ -99,6 +110,11 @@ def load(document: Located, runtime: bytes, taken: Mapping[str, Patch]) -> Patch
     if form is None or problems:
         raise Invalid(document.source, problems, "docs/patches.md describes the form of a patch.")
     return _patch(form, runtime)
+
+
+def is_id(text: str) -> bool:
+    """Say whether a patch may be called so."""
+    return len(text) <= _ID_LENGTH and re.fullmatch(_ID, text) is not None
 
 
 def heading(patch_id: str) -> str:
@@ -118,6 +134,7 @@ def _patch(form: PatchForm, runtime: bytes) -> Patch:
             ),
             file.role,
             frozenset(file.architectures),
+            file.lazy,
         )
         for file in form.files
     )
@@ -145,6 +162,11 @@ Wrong = Iterator[tuple[Path_, str]]
 def _wrong_ids(form: PatchForm, taken: Mapping[str, Patch]) -> Wrong:
     if form.id in taken:
         yield ("id",), f"there is a patch {form.id!r} already"
+    names = [one.name for one in form.options]
+    for index, name in enumerate(names):
+        if name in ("id", "on") or name in names[:index]:
+            told = "stands twice" if name in names[:index] else "has a meaning of its own in a profile"
+            yield ("options", index, "name"), f"the option name {name!r} {told}"
     for name, one in form.anchors.items():
         if one.module and (one.class_ or one.defines):
             yield ("anchors", name, "module"), f"anchors.{name}: a function of the module is in no class"

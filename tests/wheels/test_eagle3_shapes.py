@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.wheels, pytest.mark.timeout(300)]
 
-PATCH = library.patch("eagle3-shapes")
+PATCH = library.patches()["eagle3-shapes"]
 VERSIONS = ["0.5.12.post1", "0.5.20"]
 if os.environ.get("SPEC_CONSOLE_FULL") == "1":
     VERSIONS = ["0.5.5", "0.5.9", *VERSIONS, "0.5.16", "0.5.23"]

@@ -45,7 +45,7 @@ def version(request: pytest.FixtureRequest) -> str:
 
 @functools.lru_cache(maxsize=4)
 def look(patch_id: str, version: str) -> tuple[library.Patch, Files, PatchPlan]:
-    patch = library.patch(patch_id)
+    patch = library.patches()[patch_id]
     try:
         files = released.read(version, wanted_paths(patch, all_models=True))
     except released.Unavailable as reason:
@@ -94,8 +94,8 @@ def test_all_patches_together_come_off_in_any_order(version: str) -> None:
         files |= look(patch_id, version)[1]
     after = dict(files)
     for patch_id in library.patches():
-        after |= {one.path: one.new_text for one in plan(library.patch(patch_id), after).changes}
-    assert {plan(library.patch(patch_id), after).state for patch_id in library.patches()} <= {"applied", "conflict"}
+        after |= {one.path: one.new_text for one in plan(library.patches()[patch_id], after).changes}
+    assert {plan(library.patches()[patch_id], after).state for patch_id in library.patches()} <= {"applied", "conflict"}
     for patch in library.patches().values():
         after = {path: text and strip(patch, text) for path, text in after.items() if path != patch.helper.path}
     assert after == {path: text for path, text in files.items() if path in after}

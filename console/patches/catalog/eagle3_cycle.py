@@ -61,9 +61,9 @@ PATCH = Patch(
     env="EAGLE3_CYCLE",
     helper=runtime_file("eagle3_cycle.py", path="srt/_spec_console_eagle3_cycle.py"),
     edits=(
-        FileEdit("srt/speculative/eagle_worker.py", _V1),
-        FileEdit("srt/speculative/eagle_worker_v2.py", _V2),
-        FileEdit("srt/speculative/eagle_worker_common.py", _target(None, "run_eagle_verify")),
+        FileEdit("srt/speculative/eagle_worker.py", _V1, lazy=True),
+        FileEdit("srt/speculative/eagle_worker_v2.py", _V2, lazy=True),
+        FileEdit("srt/speculative/eagle_worker_common.py", _target(None, "run_eagle_verify"), lazy=True),
     ),
     options=record_options("EAGLE3_CYCLE", first=100, every=50),
 )

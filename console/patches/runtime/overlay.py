@@ -1,8 +1,9 @@
 # spec-console overlay: serves patched copies of a few sglang modules; the installed tree stays as it is.
 """Put on PYTHONPATH as `sitecustomize.py` beside `manifest.json` and `files/`; every spawned Python imports it first.
 
-A module is served only while the hash of its original is the planned one. One line tells, for each process that has
-imported all of them, what was served; a refusal is told at once. Imports nothing of ours; Python 3.8 and newer.
+A module is served only while the hash of its original is the planned one. A process that has imported all of them says
+so in one line, and once more for each that it may never import and does; a refusal is told at once. Imports nothing of
+ours; Python 3.8 and newer.
 """
 
 import contextlib
@@ -38,7 +39,8 @@ class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, manifest):
         self._root = manifest["root"]
         self._files = {_module(each["path"]): each for each in manifest["files"]}
-        self._awaited = {name for name, each in self._files.items() if each["sha256_before"]}
+        self._counted = {name for name, each in self._files.items() if each["sha256_before"]}
+        self._awaited = {name for name in self._counted if not self._files[name].get("lazy")}
         self._served = []
 
     def find_spec(self, fullname, path=None, target=None):
@@ -61,10 +63,10 @@ class _Finder(importlib.abc.MetaPathFinder):
         return None if _sha256(original) == file["sha256_before"] else "original-changed"
 
     def _count(self, fullname):
-        if fullname in self._awaited and fullname not in self._served:
+        if fullname in self._counted and fullname not in self._served:
             self._served.append(fullname)
-            if len(self._served) == len(self._awaited):
-                _say(f"served={len(self._served)} modules={','.join(sorted(self._served))}")
+            if self._awaited.issubset(self._served):
+                _say(f"served={len(self._served)} of={len(self._counted)} modules={','.join(sorted(self._served))}")
 
 
 def _module(path):

@@ -36,7 +36,7 @@ def load(): spec.loader.exec_module(module)
 def runner(patch_id: str, python: str, folder: Path, prelude: str) -> Run:
     """Return `run(code, **env)`: the lines on fd 1 of a process that ran `prelude` and `code`."""
     runtime = folder / "runtime_file.py"
-    runtime.write_bytes(library.patch(patch_id).helper.text)
+    runtime.write_bytes(library.patches()[patch_id].helper.text)
 
     def run(code: str, **env: str) -> list[str]:
         done = subprocess.run(

@@ -17,7 +17,10 @@ IDS = ("eagle3-digest", "eagle3-shapes")
 
 def wanted(ids):
     return [
-        (library.patch(each), wanted_paths(library.patch(each), ["DeepseekV3ForCausalLM"], ["LlamaForCausalLMEagle3"]))
+        (
+            library.patches()[each],
+            wanted_paths(library.patches()[each], ["DeepseekV3ForCausalLM"], ["LlamaForCausalLMEagle3"]),
+        )
         for each in ids
     ]
 

@@ -60,13 +60,16 @@ def test_a_diff_that_is_in_already_is_applied() -> None:
 def test_no_offset_and_no_fuzz() -> None:
     one = only(diff_of(OLD, NEW, context=1), b"# more\n" + OLD)
     assert (one.state, one.new_text) == ("conflict", None)
-    assert one.why == "hunk 1 (line 3 of the diff) does not fit: line 2 of the file is another"
+    assert (
+        one.why == "hunk 1 (line 3 of the diff) does not fit: line 2 of the file is another: 'a = 1', and not 'b = 2'"
+    )
 
 
 def test_the_second_hunk_alone_can_refuse_the_file() -> None:
     one = only(diff_of(OLD, NEW, context=1), OLD.replace(b"i = 9", b"i  =  9"))
     assert one.state == "conflict"
-    assert one.why == "hunk 2 (line 7 of the diff) does not fit: line 9 of the file differs in white space"
+    told = "line 9 of the file differs in white space: 'i  =  9', and not 'i = 9'"
+    assert one.why == f"hunk 2 (line 7 of the diff) does not fit: {told}"
 
 
 def test_a_file_that_ends_too_early_and_one_that_is_not_there() -> None:

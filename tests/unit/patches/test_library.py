@@ -7,7 +7,6 @@ import ast
 import pytest
 
 from console import registry
-from console.errors import UsageError
 from console.patches import catalog, library
 
 PATCHES = sorted(library.patches().values(), key=lambda patch: patch.id)
@@ -15,12 +14,6 @@ PATCHES = sorted(library.patches().values(), key=lambda patch: patch.id)
 
 def test_every_module_of_the_catalog_is_the_patch_of_its_name() -> None:
     assert [name.replace("_", "-") for name in registry.stems(catalog)] == sorted(library.patches())
-
-
-def test_an_unknown_patch_names_those_there_are() -> None:
-    with pytest.raises(UsageError) as caught:
-        library.patch("eagle3-shape")
-    assert "eagle3-shapes" in caught.value.hint
 
 
 @pytest.mark.parametrize("patch", PATCHES, ids=lambda patch: patch.id)
@@ -86,7 +79,7 @@ class TestEveryPatch:
 
 
 def test_a_line_does_nothing_while_the_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
-    patch = library.patch("eagle3-shapes")
+    patch = library.patches()["eagle3-shapes"]
     for insert in (insert for edit in patch.edits for insert in edit.inserts):
         for value in ("0", "", None):
             monkeypatch.delenv(patch.env, raising=False)

@@ -15,7 +15,7 @@ from console.patches.plan import FilePlan, PatchPlan, plan, strip, wanted_paths
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-PATCH = library.patch("eagle3-shapes")
+PATCH = library.patches()["eagle3-shapes"]
 HELPER = PATCH.helper.path
 LOGITS = "srt/layers/logits_processor.py"
 TARGET = "srt/models/deepseek_v2.py"
@@ -82,7 +82,7 @@ def test_the_diff_only_adds_lines() -> None:
         changed = [line for line in one.diff.splitlines()[2:] if line[:1] in "+-"]
         assert changed
         assert all(line.startswith("+") for line in changed)
-        assert one.diff.startswith("--- /dev/null" if one.path == HELPER else f"--- a/{one.path}")
+        assert one.diff.startswith("--- /dev/null" if one.path == HELPER else f"--- a/sglang/{one.path}")
 
 
 def test_sites_name_the_place_in_the_file() -> None:
@@ -251,8 +251,8 @@ def test_a_newer_runtime_makes_applied_files_stay_applied() -> None:
     assert states(plan(newer, after)) == {HELPER: "drifted", LOGITS: "applied", TARGET: "applied", DRAFT: "applied"}
 
 
-DIGEST = library.patch("eagle3-digest")
-CYCLE = library.patch("eagle3-cycle")
+DIGEST = library.patches()["eagle3-digest"]
+CYCLE = library.patches()["eagle3-cycle"]
 WORKER = "srt/speculative/eagle_worker_v2.py"
 WORKER_TEXT = b"""\
 class EagleDraftWorker:

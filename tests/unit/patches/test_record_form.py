@@ -44,7 +44,7 @@ DRAFT, TARGET = owner("LlamaForCausalLMEagle3"), owner("DeepseekV3ForCausalLM")
 def run(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[..., list[str]]:
     """`run(code, **env)`: the lines on fd 1 of a process that has the runtime file as `record`."""
     runtime = tmp_path / "_spec_console_eagle3.py"
-    runtime.write_bytes(library.patch("eagle3-shapes").helper.text)
+    runtime.write_bytes(library.patches()["eagle3-shapes"].helper.text)
 
     def _run(code: str, **env: str) -> list[str]:
         done = subprocess.run(

@@ -1,0 +1,63 @@
+"""Write the folder of a new patch of the user's own: it loads as it is, and is there to be changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from console import yaml_file
+from console.errors import Refused, UsageError
+from console.patches import scaffold, user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from console.patches.known import KnownPatches
+
+
+@dataclass(frozen=True, slots=True)
+class NewPatch:
+    """A folder that was written."""
+
+    patch_id: str
+    env: str
+    files: tuple[Path, ...]
+
+    @property
+    def ok(self) -> bool:
+        return True
+
+    def lines(self) -> Iterator[str]:
+        yield from map(str, self.files)
+        yield f"{self.env}=1 switches it on. Try it: spec-console patch test {self.patch_id} --wheel 0.5.20"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"id": self.patch_id, "env": self.env, "written": [str(path) for path in self.files]}
+
+
+def run(patch_id: str, folder: Path, known: KnownPatches) -> NewPatch:
+    """Write `folder`/`patch_id`.
+
+    Raises:
+        UsageError: no such id can be, it is taken, or the folder cannot be written.
+        Refused: there is something of that name already.
+    """
+    if not user.is_id(patch_id):
+        hint = "Lower case letters, digits and single dashes, a letter first: my-rows."
+        raise UsageError(f"{patch_id!r} cannot be the id of a patch", hint)
+    own = folder / patch_id
+    texts = scaffold.files(patch_id)
+    form = yaml_file.load(texts[user.FORM_FILE], str(own / user.FORM_FILE))
+    others = {each: patch for each, patch in known.patches.items() if each not in known.own}
+    patch = user.load(form, texts[user.RUNTIME_FILE].encode(), others)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        own.mkdir()
+        for name, text in texts.items():
+            (own / name).write_text(text, encoding="utf-8")
+    except FileExistsError:
+        raise Refused(f"{own} is there already", "Nothing was written. Choose another id, or remove it.") from None
+    except OSError as error:
+        raise UsageError(f"{own} cannot be written: {error.strerror}") from None
+    return NewPatch(patch_id, patch.env, tuple(own / name for name in texts))
