@@ -7,12 +7,36 @@ The draft's `fc` is Linear(K * H, hidden_size): H is the target's hidden size, K
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 DEFAULT_CAPTURES = 3
 _IDS = "eagle_aux_hidden_state_layer_ids"
 
 Config = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor as a safetensors header tells it."""
+
+    dtype: str
+    """The header's word: BF16, F8_E4M3, I64, BOOL…"""
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """What was read of a checkpoint's folder: no weights."""
+
+    path: str
+    config: Config = field(default_factory=dict)
+    tensors: Mapping[str, Tensor] | None = None
+    """By name, over all shards; None: not read, and `problem` says why."""
+    problem: str = ""
+    values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Whole small tensors that a rule reads: `d2t` and `t2d`, where they were read."""
+    weight_bytes: int | None = None
+    """Of all files together."""
 
 
 @dataclass(frozen=True, slots=True)
