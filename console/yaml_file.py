@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -10,12 +11,16 @@ import yaml
 from console.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 Path_ = tuple[str | int, ...]
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 40
+_OCTAL = re.compile(r"[-+]?0[0-7_]+")
+_SEXAGESIMAL = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?")
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _PLAIN_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 
 
@@ -26,6 +31,8 @@ class Located:
     data: Any
     marks: dict[Path_, tuple[int, int]]
     source: str
+    traps: dict[Path_, str] = field(default_factory=dict)
+    """Values that YAML 1.1 reads as another number than is written, and what to write: base 8 and base 60."""
 
     def where(self, path: Path_) -> str:
         """Return "file:line:column" of the nearest known ancestor of `path`."""
@@ -55,7 +62,7 @@ def load(text: str, source: str) -> Located:
         raise UsageError(f"{source}: not valid YAML: {error}") from None
     marks: dict[Path_, tuple[int, int]] = {}
     data = _build(node, (), marks, source) if node is not None else None
-    return Located(data, marks, source)
+    return Located(data, marks, source, dict(_traps(node, ())) if node is not None else {})
 
 
 def load_file(path: Path) -> Located:
@@ -112,6 +119,21 @@ def _build_mapping(
         marks[(*path, key)] = (key_node.start_mark.line + 1, key_node.start_mark.column + 1)
         result[key] = _build(value_node, (*path, key), marks, source)
     return result
+
+
+def _traps(node: yaml.Node, path: Path_) -> Iterator[tuple[Path_, str]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _traps(value, (*path, str(key.value)))
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _traps(item, (*path, index))
+    elif node.tag in _NUMBERS:
+        text = str(node.value)
+        base = "base 8" if _OCTAL.fullmatch(text) else "base 60" if _SEXAGESIMAL.fullmatch(text) else ""
+        if base:
+            number = _scalar(node, "")
+            yield path, f"YAML reads {text} as {number}, in {base}: write {number}, or put the text in quotes"
 
 
 def _scalar(node: yaml.Node, source: str) -> Any:

@@ -1,16 +1,22 @@
-"""profiles list|show|validate: launch profiles, without a node."""
+"""profiles list|show|validate|schema|import: launch profiles, without a node."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from console.cli._shared import Options, emit, shared_options
+from console.cli._shared import Options, emit, say, shared_options
 from console.units import plain
+
+if TYPE_CHECKING:
+    from console.errors import UsageError
+    from console.launch.loader import Inputs, ResolvedProfile
 
 
 @click.group("profiles")
 def COMMAND() -> None:
-    """List, show and validate launch profiles."""
+    """List, show, check and import launch profiles."""
 
 
 @COMMAND.command("list")
@@ -36,13 +42,11 @@ def _list(options: Options) -> int:
 @shared_options
 def _show(options: Options, profile: str, sets: tuple[str, ...], shell: bool) -> int:
     """Show a profile as it resolves; node variables stay as they are written."""
-    from console import paths, yaml_file
+    from console import yaml_file
     from console.launch.command import render, shell_line
-    from console.launch.library import Library
-    from console.launch.loader import Inputs, resolve
     from console.launch.record import profile_record
 
-    resolved = resolve(profile, Library(paths.locate().profiles), Inputs(sets=sets))
+    resolved = _resolve(profile, _inputs(sets))
     line = shell_line(render(resolved), wrap=True)
     if options.as_json:
         values = {"profile": profile_record(resolved.profile), "sha256": resolved.sha256, "shell": line}
@@ -53,17 +57,133 @@ def _show(options: Options, profile: str, sets: tuple[str, ...], shell: bool) ->
 
 
 @COMMAND.command("validate")
-@click.argument("profile")
+@click.argument("profiles", nargs=-1, metavar="[NAME|FILE]…")
 @shared_options
-def _validate(options: Options, profile: str) -> int:
-    """Check a profile; every error with file, line and column."""
+def _validate(options: Options, profiles: tuple[str, ...]) -> int:
+    """Check profiles, or all that are found; every error with file, line and column."""
+    from console import paths
+    from console.errors import UsageError
+    from console.launch.library import Library
+
+    inputs = _inputs()
+    told: list[dict[str, Any]] = []
+    for each in profiles or tuple(Library(paths.locate().profiles).names()):
+        try:
+            resolved = _resolve(each, inputs)
+        except UsageError as error:
+            told.append({"profile": each, "valid": False, "sources": [], "errors": _errors(error)})
+        else:
+            sources = list(resolved.sources)
+            told.append({"profile": resolved.profile.name, "valid": True, "sources": sources, "errors": []})
+    ok = all(each["valid"] for each in told)
+    if options.as_json:
+        emit(options, ok, None, {"profiles": told})
+    else:
+        for checked in told:
+            if checked["valid"]:
+                click.echo(plain(f"{checked['profile']} is valid ({', '.join(checked['sources'])})"))
+            for wrong in checked["errors"]:
+                where = f"{wrong['where']}: " if wrong["where"] else ""
+                near = f" (nearest: {wrong['nearest']})" if wrong["nearest"] else ""
+                say(f"{where}{wrong['message']}{near}")
+    return 0 if ok else UsageError.exit_code
+
+
+@COMMAND.command("schema")
+@shared_options
+def _schema(options: Options) -> int:
+    """Print the JSON Schema of profiles, for editors."""
+    import json
+
+    from console.launch.schema import json_schema
+
+    if options.as_json:
+        emit(options, True, None, {"json_schema": json_schema()})
+    else:
+        click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=True))
+    return 0
+
+
+@COMMAND.command("import")
+@click.argument("file", metavar="FILE|-")
+@click.option("--name", help="The profile's name; else the file's.")
+@click.option("--sglang-version", "version", metavar="V", help="Read flags as this release does.")
+@click.option("--write", is_flag=True, help="Write it among the user's profiles; over nothing.")
+@shared_options
+def _import(options: Options, file: str, name: str | None, version: str | None, write: bool) -> int:
+    """Make a profile of a shell launch line. Nothing is run, no secret is kept."""
+    from pathlib import Path
+
+    from console import yaml_file
+    from console.launch.import_command import import_command
+
+    text, source = _text(file)
+    stem = name or ("imported" if file == "-" else Path(file).stem)
+    imported = import_command(text, source, stem, version)
+    body = yaml_file.dump(imported.data)
+    written = _write(f"{stem}.yaml", body) if write and not options.dry_run else None
+    if options.as_json:
+        values = {"profile": imported.data, "yaml": body, "notes": list(imported.notes), "written": written}
+        emit(options, True, None, values)
+    else:
+        for note in imported.notes:
+            say(f"note: {note}")
+        click.echo(plain(f"wrote {written}" if written else body.rstrip(), lines=True))
+    return 0
+
+
+def _inputs(sets: tuple[str, ...] = ()) -> Inputs:
+    from console import paths
+    from console.launch.loader import Inputs
+    from console.patches import folders
+
+    return Inputs(sets=sets, patch_options=folders.read(paths.locate().patches).options())
+
+
+def _resolve(profile: str, inputs: Inputs) -> ResolvedProfile:
     from console import paths
     from console.launch.library import Library
     from console.launch.loader import resolve
 
-    resolved = resolve(profile, Library(paths.locate().profiles))
-    if options.as_json:
-        emit(options, True, None, {"profile": resolved.profile.name, "sources": list(resolved.sources)})
-    else:
-        click.echo(plain(f"{resolved.profile.name} is valid ({', '.join(resolved.sources)})"))
-    return 0
+    return resolve(profile, Library(paths.locate().profiles), inputs)
+
+
+def _errors(error: UsageError) -> list[dict[str, str]]:
+    from console.validation import Invalid
+
+    if not isinstance(error, Invalid):
+        return [{"where": "", "message": error.message, "nearest": "", "hint": error.hint}]
+    return [{"where": p.where, "message": p.message, "nearest": p.nearest, "hint": error.hint} for p in error.problems]
+
+
+def _text(file: str) -> tuple[str, str]:
+    """The text of FILE, or of stdin, and what to call it."""
+    import sys
+    from pathlib import Path
+
+    from console.errors import UsageError
+    from console.launch.shell_words import MAX_CHARACTERS
+
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(4 * MAX_CHARACTERS + 1).decode("utf-8"), "stdin"
+        with Path(file).open("rb") as opened:
+            return opened.read(4 * MAX_CHARACTERS + 1).decode("utf-8"), file
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}") from None
+
+
+def _write(name: str, body: str) -> str:
+    """Write a new profile into the user's folder. Raises Refused when one is there."""
+    from console import paths
+    from console.errors import Refused
+
+    folder = paths.locate().config / "profiles"
+    path = folder / name
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(body)
+    except FileExistsError:
+        raise Refused(f"{path} is there already", "Give another --name.") from None
+    return str(path)

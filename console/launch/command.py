@@ -46,7 +46,7 @@ def render(resolved: ResolvedProfile, node_env: Mapping[str, str] | None = None)
     references = {name: reference(value) for name, value in profile.secret_env.items()}
     config = {flag_of(key): reference(getattr(profile, key)) for key in SECRET_KEYS if getattr(profile, key)}
     values = {name: resolved.secrets.get(name, MASK) for name in (*references.values(), *config.values())}
-    env = {**(node_env or {}), **profile.env, **_visible_devices(profile)}
+    env = {**(node_env or {}), **resolved.patch_env, **profile.env, **_visible_devices(profile)}
     env |= {name: values[source] for name, source in references.items()}
     return Command(
         argv=(profile.python, "-m", profile.module, *_flags(profile)),

@@ -76,6 +76,7 @@ ALIASES = {
     "pipeline-parallel-size": "pp_size",
     "data-parallel-size": "dp_size",
     "expert-parallel-size": "ep_size",
+    "ep": "ep_size",
     "nccl-init-addr": "dist_init_addr",
     "speculative-draft-model": "speculative.draft_model_path",
 }

@@ -43,7 +43,10 @@ def parse_set(text: str) -> Override:
         raise UsageError(f"--set {key}: not of the form key=value", "For instance --set speculative.num_steps=2")
     if path[0] in OWN_KEYS:
         raise UsageError(f"--set {key}: {path[0]!r} belongs to the file", "Write a profile that extends this one.")
-    return Override("--set", path, yaml_file.load(value, f"--set {key}").data)
+    read = yaml_file.load(value, f"--set {key}")
+    for trap in read.traps.values():
+        raise UsageError(f"--set {key}: {trap}")
+    return Override("--set", path, read.data)
 
 
 def parse_env(text: str) -> Override:

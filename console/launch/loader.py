@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from console.errors import UsageError
 from console.launch import layers
+from console.launch.cross_checks import cross_checks
 from console.launch.flags import SECRET_KEYS
+from console.launch.layers import Override
 from console.launch.library import NoSuchProfile
+from console.launch.patch_choice import patch_env
 from console.launch.profile import Profile
 from console.launch.record import profile_sha256
 from console.launch.secrets import MASK, Secrets, looks_secret, reference
 from console.launch.variables import is_secret_path, substitute
 from console.validation import Invalid, Path_, Problem, check, dotted
+from console.yaml_file import Located
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from console.launch.layers import Override
     from console.launch.library import Found
 
 NAME_VARIABLE = "name"
@@ -47,6 +50,8 @@ class Inputs:
     environ: Mapping[str, str] | None = field(default=None, repr=False)
     sets: Sequence[str] = ()
     env: Sequence[str] = field(default=(), repr=False)
+    patch_options: Mapping[str, Mapping[str, str]] | None = None
+    """Of each patch the server's variable by the option's name; None: not known, so options are left as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class ResolvedProfile:
     overrides: dict[str, Any]
     """Values of --set and --env by dotted key, secrets masked."""
     secrets: Secrets
+    patch_env: dict[str, str] = field(default_factory=dict)
+    """What the options of its patches put into the server's environment."""
 
 
 def resolve(name: str, reader: Reader, inputs: Inputs | None = None) -> ResolvedProfile:
@@ -120,10 +127,14 @@ class _Resolution:
         self.problems += problems
         secrets = self._secrets(data)
         self._cross_checks(data)
+        self._traps()
+        if profile is not None and not self.problems and profile.sweep:
+            self._sweep_checks(data)
+        patch_env = self._patch_env(profile) if profile else {}
         if profile is None or self.problems:
             raise Invalid(f"profile {self.chain[0].name}", self.problems)
         sources = tuple(each.source for each in self.chain)
-        return ResolvedProfile(profile, sources, profile_sha256(profile), self._recorded(), secrets)
+        return ResolvedProfile(profile, sources, profile_sha256(profile), self._recorded(), secrets, patch_env)
 
     def where(self, path: Path_) -> str:
         return layers.where(path, self.files, self.overrides)
@@ -157,14 +168,35 @@ class _Resolution:
         return Secrets(values)
 
     def _cross_checks(self, data: dict[str, Any]) -> None:
-        """Report keys that are right by themselves and wrong together."""
-        env, secret_env, args = (_mapping(data.get(key)) for key in ("env", "secret_env", "args"))
-        for name in env.keys() & secret_env.keys():
-            self._problem(("secret_env", name), "stands in env too")
-        if "gpus" in data and "CUDA_VISIBLE_DEVICES" in env:
-            self._problem(("env", "CUDA_VISIBLE_DEVICES"), "gpus says it already")
-        if "config" in args and any(key in data for key in SECRET_KEYS):
-            self._problem(("args", "config"), "a server takes one --config, and that carries the API key")
+        for path, text in cross_checks(data):
+            self._problem(path, text)
+
+    def _traps(self) -> None:
+        """Report numbers in base 8 and 60, but where the key wants text, which is told with the number already."""
+        told = {problem.where for problem in self.problems}
+        for located in self.files:
+            for path, text in located.traps.items():
+                if located.where(path) not in told:
+                    self.problems.append(Problem(path, located.where(path), f"{dotted(path)}: {text}"))
+
+    def _sweep_checks(self, data: dict[str, Any]) -> None:
+        """Check each value of each axis as --set would: in the profile that it would make."""
+        for axis, values in data["sweep"].items():
+            path = tuple(axis.split("."))
+            for index, value in enumerate(values):
+                trial = layers.merge([Located({**data, "sweep": {}}, {}, "")], [Override("sweep", path, value)])
+                _, problems = check(Profile, trial, self.where)
+                here = [each for each in problems if each.path[: len(path)] == path]
+                here += [Problem(p, "", f"{dotted(p)}: {t}") for p, t in cross_checks(trial)]
+                for problem in here[:1]:
+                    place: Path_ = ("sweep", axis, index)
+                    message = problem.message.removeprefix(f"{dotted(problem.path)}: ")
+                    self.problems.append(Problem(place, self.where(place), f"{dotted(place)}: {message}"))
+
+    def _patch_env(self, profile: Profile) -> dict[str, str]:
+        env, problems = patch_env(profile, self.inputs.patch_options, self.where)
+        self.problems += problems
+        return env
 
     def _problem(self, path: Path_, text: str) -> None:
         self.problems.append(Problem(path, self.where(path), f"{dotted(path)}: {text}"))

@@ -47,7 +47,7 @@ def needs(resolved: ResolvedProfile) -> Needs:
         port=profile.port,
         gpus=profile.gpus,
         gpu_count=max(1, profile.tp_size * (profile.pp_size or 1) // (profile.nnodes or 1)),
-        patches=profile.patches,
+        patches=profile.patch_ids,
     )
 
 

@@ -1,10 +1,11 @@
 """The form of a launch profile. Secrets stand in it by reference only, so a Profile may be stored and shown."""
 
 # no `from __future__ import annotations`: pydantic reads these annotations while the module runs
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
+from console.launch.patch_choice import PatchChoice
 from console.launch.values import (
     AbsolutePath,
     Address,
@@ -15,7 +16,6 @@ from console.launch.values import (
     FlagName,
     Module,
     NodePath,
-    PatchId,
     Port,
     Positive,
     ProfileName,
@@ -24,7 +24,7 @@ from console.launch.values import (
     Site,
     Word,
 )
-from console.validation import known_keys, nearest
+from console.validation import Path_, known_keys, nearest
 
 MEASURED = ("sglang", "tree", "gpu", "workload", "machine_id")
 """What two runs may differ in besides the profile: first words of a comparison's keys (`tree.git_head`)."""
@@ -32,8 +32,11 @@ MEASURED = ("sglang", "tree", "gpu", "workload", "machine_id")
 
 def _varied_key(key: str) -> str:
     parts = key.split(".")
-    if parts[0] in MEASURED:
-        return key
+    return key if parts[0] in MEASURED else _known_key(key)
+
+
+def _known_key(key: str) -> str:
+    parts = key.split(".")
     for length, part in enumerate(parts):
         known = known_keys(Profile, tuple(parts[:length]))
         if known and part not in known:
@@ -42,6 +45,20 @@ def _varied_key(key: str) -> str:
     return key
 
 
+def _swept_key(key: str) -> str:
+    first = key.partition(".")[0]
+    if first in _NOT_SWEPT:
+        raise ValueError(f"{first} is not for sweeping: it changes nothing of what a server does")
+    if first in ("env", "secret_env", "args", "speculative") and not key.partition(".")[2]:
+        raise ValueError(f"{key} has keys of its own: name one, such as {key}.NAME")
+    return _known_key(key)
+
+
+_NOT_SWEPT = {
+    *("name", "description", "extends", "log_path", "api_key", "admin_api_key", "secret_env"),
+    *("expect", "training", "baseline", "sweep", "ready_timeout_s"),
+}
+SweptKey = Annotated[StrictStr, AfterValidator(_swept_key)]
 VariedKey = Annotated[StrictStr, AfterValidator(_varied_key)]
 
 
@@ -49,6 +66,19 @@ class Form(BaseModel):
     """What all parts share: no unknown key, no change after validation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+def scalar_of(path: Path_) -> type:
+    """The type that a key of the server wants, as one scalar: bool, int, float or str."""
+    form = Speculative if path[0] == "speculative" else Profile
+    field = form.model_fields.get(str(path[-1]))
+    return (_scalar(field.annotation) if field else None) or str
+
+
+def _scalar(annotation: Any) -> type | None:
+    if annotation in (bool, int, float, str):
+        return cast(type, annotation)
+    return next((found for each in get_args(annotation) if (found := _scalar(each))), None)
 
 
 class Speculative(Form):
@@ -178,12 +208,17 @@ class Profile(Form):
     api_key: SecretRef | None = None
     admin_api_key: SecretRef | None = None
 
-    patches: tuple[PatchId, ...] = ()
+    patches: tuple[PatchChoice, ...] = ()
     expect: Expect = Field(default_factory=Expect)
     training: Training = Field(default_factory=Training)
     baseline: Baseline | None = None
     probe: ProbeSpec = Field(default_factory=ProbeSpec)
-    sweep: dict[StrictStr, Any] = Field(default_factory=dict)
-    """Axes of a sweep; open until the sweep gives it a form."""
+    sweep: dict[SweptKey, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
+    """Axes of a sweep: of each dotted key, or `env.NAME`, the values to try. Each is checked as --set would be."""
     ready_timeout_s: Annotated[StrictFloat, Field(gt=0)] | None = None
     """Seconds; None waits while the log or a child is busy."""
+
+    @property
+    def patch_ids(self) -> tuple[str, ...]:
+        """The patches that it wants, without their options."""
+        return tuple(choice.id for choice in self.patches)

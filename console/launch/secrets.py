@@ -9,6 +9,7 @@ MASK = "***"
 
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _SECRET_NAME = re.compile(r"(^|_)(TOKEN|API_?KEY|ACCESS_?KEY|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
+_SECRET_VALUE = re.compile(r"(sk-|hf_|gh[pousr]_|github_pat_|xox[abp]-|AKIA|nvapi-)[A-Za-z0-9_-]{16,}")
 
 
 class Secrets(Mapping[str, str]):
@@ -45,6 +46,11 @@ def reference(text: str) -> str:
 def looks_secret(name: str) -> bool:
     """Tell whether an environment variable's name says that its value is a secret (HF_TOKEN, X_API_KEY)."""
     return _SECRET_NAME.search(name) is not None
+
+
+def is_secret_value(text: str) -> bool:
+    """Tell whether a text has the form of a well-known service's key, whatever its name says."""
+    return _SECRET_VALUE.fullmatch(text) is not None
 
 
 def masked_env(env: Mapping[str, str], secret: tuple[str, ...] = ()) -> dict[str, str]:

@@ -11,7 +11,8 @@ import subprocess
 import tempfile
 from typing import Any, Dict, List, Optional, Set
 
-from remote_agent import lock, processes, state_dir
+from remote_agent import git, lock, processes, state_dir
+from remote_agent import server_flags as flags_of_server
 from remote_agent.node import Node
 from remote_agent.protocol import (
     AgentError,
@@ -19,6 +20,7 @@ from remote_agent.protocol import (
     PathFacts,
     PortFacts,
     ProcessInfo,
+    ServerFlags,
     SGLangFacts,
 )
 from remote_agent.request import Request, method
@@ -30,15 +32,22 @@ _WINDING_DOWN = ("04", "05", "06", "08", "09", "0B")
 
 # Run by the serving Python. Looks, never imports: importing sglang loads torch.
 _LOOK = """
-import importlib.metadata as m, importlib.util as u, json, platform
+import importlib.metadata as m, importlib.util as u, json, os, platform, re
 def version(name):
     try: return m.version(name)
     except m.PackageNotFoundError: return None
 names = ("torch", "sglang-kernel", "sgl-kernel", "flashinfer-python", "transformers", "triton", "nvidia-nccl-cu12")
-spec = u.find_spec("sglang")
-places = list(spec.submodule_search_locations or []) if spec else []
+def places(name):
+    spec = u.find_spec(name)
+    return list(spec.submodule_search_locations or []) if spec else []
+def torch_cuda():
+    try: text = open(os.path.join(places("torch")[0], "version.py")).read()
+    except (IndexError, OSError, ValueError): return None
+    found = re.search(r"^cuda\\b.*?= *[\\x27\\x22]([0-9.]+)", text, re.M)
+    return found.group(1) if found else None
+root = (places("sglang") or [None])[0]
 print(json.dumps({"python_version": platform.python_version(), "version": version("sglang"),
-    "root": places[0] if places else None,
+    "root": root, "torch_cuda": torch_cuda(),
     "packages": {n: version(n) for n in names if version(n)}}))
 """
 
@@ -83,6 +92,14 @@ def sglang(node: Node, request: Request) -> SGLangFacts:
         return SGLangFacts(python=python, python_version="", version=None, root=None, error=str(error))
     why = "" if told["root"] else "no package sglang on its path"
     return SGLangFacts(python=python, error=why, **dict(told, **_git(told["root"])))
+
+
+@method()
+def server_flags(node: Node, request: Request) -> ServerFlags:
+    """The flags of the SGLang in `root`, as far as they were asked for already; never waits."""
+    python, root, env = request.get("python", str), request.get("root", str), request.get("env", dict, {})
+    state = None if node.readonly_reason else node.state
+    return flags_of_server.read(state, python, root, {str(key): str(value) for key, value in env.items()})
 
 
 @method()
@@ -147,15 +164,14 @@ def _git(root: Optional[str]) -> Dict[str, Any]:
     if root is None:
         return {}
     folder = os.path.realpath(root)
-    while folder != "/" and not os.path.exists(os.path.join(folder, ".git")):
-        folder = os.path.dirname(folder)
-    if folder == "/":
-        return {}
-    git = ["git", "-c", f"safe.directory={folder}", "-C", folder]
+    top = git.checkout_of(folder)
     try:
-        head = _run([*git, "rev-parse", "HEAD"]).strip()
-        dirty = bool(_run([*git, "status", "--porcelain", "--untracked-files=no", "--", root]).strip())
-    except _RunError:
+        if top is None or not git.tracks(top, folder):
+            return {}
+        head = git.ask(top, "rev-parse", "HEAD").decode().strip()
+        told = git.ask(top, "status", "--porcelain", "--untracked-files=no", "--", git.inside(top, folder))
+        dirty = bool(told.strip())
+    except git.GitError:
         return {}
     return {"git_head": head, "git_dirty": dirty}
 
@@ -180,6 +196,7 @@ def _path_facts(path: str) -> PathFacts:
         nearest_parent=parent,
         free_bytes=free,
         size=os.path.getsize(path) if kind == "file" else None,
+        real_path=os.path.realpath(path),
     )
 
 

@@ -29,6 +29,7 @@ _BUILD = [
     "any",
 ]
 _KEPT = ("sglang/srt/models/", "sglang/srt/speculative/", "sglang/srt/layers/logits_processor.py")
+_ARGUMENTS = ("sglang/srt/server_args.py", "sglang/srt/arg_groups/")
 _STAMP = (1980, 1, 1, 0, 0, 0)
 
 
@@ -43,13 +44,23 @@ def wheel(version: str) -> Path:
 
 def excerpt(version: str) -> Path:
     """Return a zip that has the release's models, speculative workers and logits processor; raise Unavailable."""
-    kept = CACHE / f"sglang-{version}.excerpt.zip"
+    return _excerpt(version, "excerpt", _KEPT)
+
+
+def arguments(version: str) -> dict[str, bytes]:
+    """Return the files that declare the server's flags, by path in the wheel; raise Unavailable."""
+    with zipfile.ZipFile(_excerpt(version, "arguments", _ARGUMENTS)) as archive:
+        return {name: archive.read(name) for name in archive.namelist() if name.startswith(_ARGUMENTS)}
+
+
+def _excerpt(version: str, name: str, members: tuple[str, ...]) -> Path:
+    kept = CACHE / f"sglang-{version}.{name}.zip"
     if kept.exists():
         return kept
     CACHE.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as folder:
         part = Path(folder) / kept.name
-        _copy_members(_wheel_there(version) or _download(version, Path(folder)), part)
+        _copy_members(_wheel_there(version) or _download(version, Path(folder)), part, members)
         part.replace(kept)
     return kept
 
@@ -81,8 +92,8 @@ def _download(version: str, folder: Path) -> Path:
     return found
 
 
-def _copy_members(whole: Path, part: Path) -> None:
+def _copy_members(whole: Path, part: Path, members: tuple[str, ...]) -> None:
     with zipfile.ZipFile(whole) as old, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as new:
         for name in sorted(old.namelist()):
-            if name.startswith(_KEPT) and name.endswith(".py"):
+            if name.startswith(members) and name.endswith(".py"):
                 new.writestr(zipfile.ZipInfo(name, _STAMP), old.read(name), zipfile.ZIP_DEFLATED)

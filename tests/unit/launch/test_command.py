@@ -82,7 +82,9 @@ def test_the_nodes_environment_lies_under_the_profiles(resolved: Resolved) -> No
 
 
 def test_multi_node_keys_are_passed_on(resolved: Resolved) -> None:
-    argv = render(resolved("model_path: /m\nnnodes: 2\nnode_rank: 0\ndist_init_addr: 10.0.0.1:20000\n")).argv
+    argv = render(
+        resolved("model_path: /m\ntp_size: 2\nnnodes: 2\nnode_rank: 0\ndist_init_addr: 10.0.0.1:20000\n")
+    ).argv
     assert " --nnodes 2 --node-rank 0 --dist-init-addr 10.0.0.1:20000 " in " ".join(argv)
 
 

@@ -13,6 +13,7 @@ from console.launch.library import Library, NoSuchProfile
 from console.launch.loader import Inputs, ResolvedProfile, resolve
 from console.launch.profile import ProbeSpec, Profile
 from console.launch.record import canonical_json, profile_record
+from console.launch.schema import json_schema
 from console.probe import workload
 from console.validation import Invalid
 
@@ -87,7 +88,7 @@ def test_a_missing_key_is_named(resolved: Resolved) -> None:
         ("context_length: 1e5", "context_length: wants a whole number; YAML reads '1e5' as text: write 100000"),
         ("env: {A: 010}", "env.A: wants text; YAML reads this as the number 8: put it in quotes, as it should stand"),
         ("revision: 2024-01-01", "revision: YAML reads 2024-01-01 as a date: put it in quotes"),
-        ("sweep: {x: [.nan]}", "sweep.x.0: not a finite number"),
+        ("sweep: {page_size: [.nan]}", "sweep.page_size.0: not a finite number"),
         ("port: 70000", "port: must be at most 65535"),
         ("gpus: 3", "gpus: wants a list, such as [a, b]"),
         ('host: "a\\eb"', "host: holds a control character"),
@@ -325,6 +326,91 @@ def test_what_may_vary_is_a_key_of_profiles_or_of_comparisons(resolved: Resolved
 
 
 def test_the_form_has_a_json_schema_for_editors() -> None:
-    schema = Profile.model_json_schema()
+    schema = json_schema()
     assert schema["additionalProperties"] is False
-    assert {"model_path", "speculative", "args"} <= schema["properties"].keys()
+    assert schema["properties"].keys() == Profile.model_fields.keys()
+    assert "required" not in schema, "extends may bring any key"
+    assert "required" not in schema["$defs"]["Speculative"]
+    assert {"type": "null"} in schema["properties"]["port"]["anyOf"], "null takes a key away"
+    assert {"type": "string"} in schema["$defs"]["PatchChoice"]["anyOf"]
+    assert schema["properties"]["sweep"]["anyOf"][0]["additionalProperties"]["type"] == "array"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("context_length: 010000", "context_length: YAML reads 010000 as 4096, in base 8: write 4096, or put the text"),
+        ("watchdog_timeout: 1:30", "watchdog_timeout: YAML reads 1:30 as 90, in base 60: write 90, or put the text in"),
+        ("args: {x: [0644]}", "args.x.0: YAML reads 0644 as 420, in base 8: write 420, or put the text in quotes"),
+        ("args: {x: 10:20:30.5}", "args.x: YAML reads 10:20:30.5 as 37230.5, in base 60"),
+        ("revision: 3.10", "revision: wants text; YAML reads this as the number 3.1: put it in quotes, as it should"),
+        ("env: {A: 1e3}", ""),
+        ("port: 0", "port: must be at least 1"),
+        ("args: {x: 0o17, y: '010', z: 1_000}", ""),
+    ],
+)
+def test_numbers_that_yaml_reads_in_another_base_are_told(resolved: Resolved, text: str, told: str) -> None:
+    if not told:
+        resolved(f"model_path: /m\n{text}\n")
+        return
+    (problem,) = failing(resolved, f"model_path: /m\n{text}\n")
+    assert problem.startswith("p.yaml:2:")
+    assert problem.partition(": ")[2].startswith(told)
+
+
+def test_traps_come_with_the_other_errors_and_in_set_too(resolved: Resolved) -> None:
+    assert len(failing(resolved, "model_path: ~/m\ncontext_length: 010000\ntp: 1\n")) == 3
+    with pytest.raises(UsageError, match=r"--set port: YAML reads 0777 as 511"):
+        resolved("model_path: /m\n", sets=["port=0777"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            "nnodes: 2",
+            ["nnodes: more than one node needs dist_init_addr", "nnodes: more than one node needs node_rank"],
+        ),
+        ("nnodes: 2\nnode_rank: 2\ndist_init_addr: 'a:1'", ["node_rank: of 2 nodes the last has rank 1"]),
+        ("node_rank: 1", ["node_rank: of 1 node the last has rank 0"]),
+        (
+            "tp_size: 3\nnnodes: 2\nnode_rank: 0\ndist_init_addr: 'a:1'",
+            ["nnodes: tp_size × pp_size (3) is no multiple"],
+        ),
+        ("nnodes: 1\nnode_rank: 0", []),
+        ("tp_size: 4\nnnodes: 2\nnode_rank: 1\ndist_init_addr: 'a:1'", []),
+    ],
+)
+def test_keys_of_several_nodes_belong_together(resolved: Resolved, text: str, told: list[str]) -> None:
+    text = f"model_path: /m\n{text if 'tp_size' in text else 'tp_size: 2' + chr(10) + text}\n"
+    if not told:
+        assert resolved(text).profile.nnodes
+        return
+    found = [each.partition(": ")[2] for each in failing(resolved, text)]
+    assert len(found) == len(told)
+    assert all(each.startswith(start) for each, start in zip(sorted(found), sorted(told), strict=True))
+
+
+def test_a_sweep_has_axes_of_keys_and_values_that_are_checked_like_set(resolved: Resolved) -> None:
+    text = "model_path: /m\nspeculative: {algorithm: EAGLE3}\n"
+    good = (
+        "sweep: {speculative.num_steps: [1, 2, 5], env.NCCL_PROTO: [LL, Simple], args.x: [1, true], gpus: [[0], [1]]}\n"
+    )
+    assert resolved(text + good).profile.sweep["speculative.num_steps"] == [1, 2, 5]
+    bad = {
+        "speculative.num_stops: [1]": "sweep.speculative.num_stops: a profile has no key 'speculative.num_stops'",
+        "speculative: [1]": "sweep.speculative: speculative has keys of its own",
+        "log_path: [/a]": "sweep.log_path: log_path is not for sweeping",
+        "tp_size: 2": "sweep.tp_size: wants a list",
+        "tp_size: []": "sweep.tp_size: ",
+        "tp_size: [2, x]": "sweep.tp_size.1: wants a whole number",
+        "speculative.num_steps: [0]": "sweep.speculative.num_steps.0: must be at least 1",
+        "env.A: [1]": "sweep.env.A.0: wants text",
+        "args.tp: [1]": "sweep.args.tp.0: the profile has a key for --tp: write tp_size",
+        "nnodes: [1, 2]": "sweep.nnodes.1: more than one node needs dist_init_addr",
+    }
+    for axis, told in bad.items():
+        problems = failing(resolved, f"{text}sweep: {{{axis}}}\n")
+        assert len(problems) == 1, problems
+        assert problems[0].partition(": ")[2].startswith(told), problems
+        assert problems[0].startswith("p.yaml:3:")

@@ -27,7 +27,12 @@ def test_paths_are_asked_for_and_hub_ids_are_told_apart(resolved: Resolved) -> N
 
 
 def test_gpus_are_counted_per_node(resolved: Resolved) -> None:
-    found = needs(resolved("model_path: /m\ntp_size: 8\npp_size: 2\nnnodes: 4\ngpus: [0, 1, 2, 3]\nhost: 0.0.0.0\n"))
+    found = needs(
+        resolved(
+            "model_path: /m\ntp_size: 8\npp_size: 2\ngpus: [0, 1, 2, 3]\nhost: 0.0.0.0\n"
+            "nnodes: 4\nnode_rank: 0\ndist_init_addr: 10.0.0.1:20000\n"
+        )
+    )
     assert (found.gpu_count, found.gpus, found.host) == (4, (0, 1, 2, 3), "0.0.0.0")
 
 

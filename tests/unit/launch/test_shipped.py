@@ -91,6 +91,6 @@ def test_the_debug_profile_expects_three_captures() -> None:
     profile = resolve("kimi-k2.5-eagle3-debug", LIBRARY, Inputs(VARIABLES, {})).profile
     assert profile.expect.widths["draft.fc_in"] == 3 * 7168
     assert profile.training.capture_layer_outputs == (2, 30, 58)
-    assert profile.patches == ("eagle3-shapes",)
+    assert profile.patch_ids == ("eagle3-shapes",)
     assert profile.baseline is not None
     assert profile.baseline.varies == ("speculative",), "graphs off must withhold the verdict"
