@@ -12,6 +12,8 @@ ConsoleError                     exit
 
 from __future__ import annotations
 
+from typing import Any
+
 EXIT_OK = 0
 EXIT_INTERRUPTED = 130
 
@@ -27,6 +29,8 @@ class ConsoleError(Exception):
         self.hint = hint
         self.detail = detail
         """Further lines as they came (stderr of the node, last log lines): hostile text, never markup."""
+        self.findings: list[dict[str, Any]] = []
+        """What rules say of it, errors first, in the form of `--json`; empty for most errors."""
 
 
 class NegativeResult(ConsoleError):

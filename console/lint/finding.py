@@ -17,6 +17,8 @@ class Finding:
     message: str
     hint: str = ""
     evidence: str = ""
+    offset: int | None = None
+    """Byte of the log at which the evidence begins; None for what is not of a log."""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -25,4 +27,5 @@ class Finding:
             "message": self.message,
             "hint": self.hint,
             "evidence": self.evidence,
+            **({} if self.offset is None else {"offset": self.offset}),
         }

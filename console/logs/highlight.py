@@ -11,7 +11,10 @@ Span = tuple[int, int, Style]
 HIGHLIGHT_LIMIT = 4096
 """Characters of a line that are looked at; a screen shows a few hundred."""
 
-_SECRET_VALUE = r"(?<=api_key=')[^']+|(?<=api_key': ')[^']+"
+_SECRET_VALUE = (
+    r"(?<=api_key=')[^']+|(?<=api_key': ')[^']+"
+    r"|(?<=--api[-_]key )[^\s'\"]+|(?<=--api[-_]key=)[^\s'\"]+|(?<=--api[-_]key', ')[^']+"
+)
 _SECRET = re.compile(_SECRET_VALUE)
 _SPAN = re.compile(
     rf"(?P<secret>{_SECRET_VALUE})"
@@ -34,4 +37,4 @@ def spans(text: str) -> list[Span]:
 
 def without_secrets(text: str) -> str:
     """Return the text with every secret value masked: what may be shown or exported."""
-    return _SECRET.sub("***", text) if "api_key" in text else text
+    return _SECRET.sub("***", text) if "api_key" in text or "--api-key" in text else text

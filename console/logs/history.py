@@ -10,8 +10,12 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from console.logs.classify import classify
-from console.logs.phases import LaunchPhase, PhaseFold
+from console.logs.highlight import without_secrets
+from console.logs.notable import Notable
+from console.logs.overlay import OverlayFold
+from console.logs.phases import Cause, LaunchPhase, PhaseFold
 from console.logs.record import UNCLAIMED, Record
+from console.logs.replay import Replay
 from console.logs.shapes import RowVerdict, ShapeRow, ShapeTable
 from console.logs.split import LineSplitter
 from console.logs.stats import DecodeStats
@@ -38,15 +42,19 @@ _DIGITS = re.compile(r"\d+")
 class LogHistory:
     """Takes the bytes of one log, in order, and keeps what they say."""
 
-    def __init__(self, tp_size: int | None = None) -> None:
+    def __init__(self, tp_size: int | None = None, records_limit: int = RECORDS_LIMIT) -> None:
         self.version = 0
         """Grows by one with each feeding that brought a record."""
         self.records: deque[Record] = deque()
+        self._records_limit = records_limit
         self._characters = 0
         self.counts: Counter[str] = Counter()
         """Records by kind, all that ever came."""
         self.shapes = ShapeTable(tp_size)
         self.stats = DecodeStats()
+        self.overlay = OverlayFold()
+        self.notable = Notable()
+        self.replay = Replay()
         self._splitter = LineSplitter()
         self._phases = PhaseFold()
         self._samples: dict[str, str] = {}
@@ -55,6 +63,23 @@ class LogHistory:
     def phase(self) -> LaunchPhase:
         """Where the launch stands, by the log alone."""
         return self._phases.phase
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why the server died, or the exception that nothing useful followed so far."""
+        return self._phases.cause
+
+    @property
+    def trouble(self) -> int | None:
+        """Byte offset of the first sign of trouble since the server last did something useful."""
+        return self._phases.trouble
+
+    @property
+    def ranks(self) -> str | None:
+        """Tensor-parallel ranks that spoke, of those that there are: `2/2`; None where no line names one."""
+        if not self.notable.ranks:
+            return None
+        return f"{len(self.notable.ranks)}/{max(self.shapes.tp_size or 0, max(self.notable.ranks) + 1)}"
 
     @property
     def tail(self) -> tuple[str, ...]:
@@ -80,7 +105,7 @@ class LogHistory:
 
     def unclaimed(self) -> dict[str, object]:
         """Return how many lines no parser knew, with the first of each form, cut: `{count, samples[]}`."""
-        return {"count": self.counts[UNCLAIMED], "samples": list(self._samples.values())}
+        return {"count": self.counts[UNCLAIMED], "samples": [without_secrets(each) for each in self._samples.values()]}
 
     def to_json(self, judge: Callable[[ShapeRow], RowVerdict] | None = None) -> dict[str, object]:
         """Return the form of `logs --shapes`: shapes, records, unclaimed, stats."""
@@ -102,13 +127,18 @@ class LogHistory:
     def _remember(self, records: list[Record]) -> None:
         self.records.extend(records)
         self._characters += sum([len(record.text) for record in records])
-        while len(self.records) > RECORDS_LIMIT or self._characters > CHARACTERS_LIMIT:
+        while len(self.records) > self._records_limit or self._characters > CHARACTERS_LIMIT:
             self._characters -= len(self.records.popleft().text)
 
     def _fold(self, record: Record) -> None:
         self.counts[record.kind] += 1
         self.shapes.fold(record)
         self.stats.fold(record)
+        self.overlay.fold(record)
+        self.replay.fold(record)
+        if record.kind == "server_args":
+            self.notable.begin_launch(anew=self._phases.is_over)
+        self.notable.fold(record)
         self._phases.fold(record)
         if record.kind == "server_args" and self.shapes.tp_size is None:
             self._learn_ranks(record)

@@ -21,7 +21,8 @@ MARKER = "[EAGLE3_DEBUG] "
 """Begins each shape record of an instrumented tree."""
 DIGEST_MARKER = "[EAGLE3_DIGEST] "
 CYCLE_MARKER = "[EAGLE3_CYCLE] "
-_MARKERS = (MARKER, DIGEST_MARKER, CYCLE_MARKER)
+OVERLAY_MARKER = "[SPEC_CONSOLE_OVERLAY] "
+_MARKERS = (MARKER, DIGEST_MARKER, CYCLE_MARKER, OVERLAY_MARKER)
 
 _WRAPPER = re.compile(
     r"[\w.-]{1,80} {1,40}\| "  # docker compose: 'sglang  | '
@@ -30,7 +31,9 @@ _WRAPPER = re.compile(
 )
 _HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)((?: [A-Z_]{1,20}\d{1,9}){0,12})\](?: |$)")
 _TORCH_RANK = re.compile(r"\[rank(\d{1,9})\]:\s?")
-_BOUNDARY = re.compile(r"\[(?:EAGLE3_(?:DEBUG|DIGEST|CYCLE)\] |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_BOUNDARY = re.compile(
+    r"\[(?:(?:EAGLE3_(?:DEBUG|DIGEST|CYCLE)|SPEC_CONSOLE_OVERLAY)\] |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"
+)
 _RANK = re.compile(r"([A-Z_]+)(\d+)")
 
 
@@ -46,7 +49,7 @@ class Part(NamedTuple):
 
 def parts(text: str) -> list[Part]:
     """Split a line at each head and each debug marker that follows something else than wrappers or its own head."""
-    if text.rfind("[") <= 0:
+    if text.find("[", 1) < 0 or not _BOUNDARY.search(text, 1):
         return [_part(text)]
     starts = [0]
     own_head_ends = -1

@@ -50,6 +50,8 @@ class PhaseFold:
     def __init__(self) -> None:
         self.phase = LaunchPhase("starting")
         self.tail: deque[str] = deque(maxlen=TAIL_LIMIT)
+        self.trouble: int | None = None
+        """Byte offset of the first sign of trouble since the server last did something useful."""
         self._exception: Cause | None = None
         """The first exception since the server last did something useful."""
         self._is_provisional = False
@@ -83,13 +85,23 @@ class PhaseFold:
         if step:
             step(record)
 
+    @property
+    def is_over(self) -> bool:
+        """True when a launch in the log came to its end, or to ready: the next `server_args=` is another one."""
+        return self.phase.name in {"ready", "stopping", "died"}
+
+    @property
+    def cause(self) -> Cause | None:
+        """Why it died, or else the exception that nothing useful followed so far."""
+        return self.phase.cause or self._exception
+
     def _move(self, name: Name, detail: str = "") -> None:
         """Go on with the launch, unless it is over."""
         self._is_in_bare_traceback = False
         if self.phase.name == "died" and self._is_provisional:
             self._is_provisional = False
-            self._exception = None
-        elif self.phase.name in {"ready", "stopping", "died"}:
+            self._recover()
+        elif self.is_over:
             return
         self.phase = LaunchPhase(name, detail)
 
@@ -98,9 +110,9 @@ class PhaseFold:
         return record.ranks.get("TP", 0) == 0 or self.phase.name == "starting"
 
     def _launched(self, record: Record) -> None:
-        if self.phase.name in {"ready", "stopping", "died"}:
+        if self.is_over:
             self.phase = LaunchPhase("starting")
-            self._exception = None
+            self._recover()
             self._reporting.clear()
         self._is_in_bare_traceback = self._is_provisional = False
 
@@ -136,7 +148,10 @@ class PhaseFold:
 
     def _served(self, record: Record) -> None:
         if self.phase.name != "died":
-            self._exception = None
+            self._recover()
+
+    def _recover(self) -> None:
+        self._exception = self.trouble = None
 
     def _failure(self, record: Record) -> None:
         cause = _cause(str(record.fields["cause"]), record)
@@ -171,6 +186,7 @@ class PhaseFold:
 
     def _threw(self, cause: Cause) -> None:
         """Note an exception; a bare traceback before ready is the launcher's own, and its end."""
+        self._note_trouble(cause)
         first = self._exception is None
         self._exception = self._exception or cause
         if self.phase.name == "died":
@@ -186,7 +202,12 @@ class PhaseFold:
             return replace(cause, rank=next(iter(self._reporting)))
         return cause
 
+    def _note_trouble(self, cause: Cause) -> None:
+        if self.trouble is None and self.phase.name != "stopping":
+            self.trouble = cause.offset
+
     def _die(self, cause: Cause) -> None:
+        self._note_trouble(cause)
         if self.phase.name == "died":
             self._is_provisional = False
             return

@@ -14,14 +14,20 @@ if TYPE_CHECKING:
 
     from console.logs.parser import Fields
 
-_SLOT = re.compile(r"<(\w+):(int|dims|size|word|text)>")
+_SLOT = re.compile(r"<(\w+):(int|dims|size|word|text|long)>")
 _SLOT_PATTERNS = {
     "int": r"-?\d{1,15}",
     "dims": r"(?:-?\d{1,15}(?:, ?-?\d{1,15}){0,15},?)?",
     "size": r"[\d.]{1,20} [KMGT]iB",
     "word": r"[\w.-]{1,200}",
     "text": r".{1,300}",
+    "long": r".{1,4000}",
 }
+HOLDER = (
+    r"(?: \w{1,60} is used by a process already\. process\.name\(\)='[^']{0,80}'{1,2} "
+    r"process\.cmdline\(\)=\[<holder:long>\] process\.status\(\)='<holder_status:word>'(?: pid=<holder_pid:int>)?)?"
+)
+"""How SGLang names who holds a port (srt/utils, from 0.5.9); the second quote behind the name is its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,26 +1,24 @@
-"""What the `Decode batch` lines say together: the last window at batch 1, medians without idle, the accept rate anew.
-
-`accept len` counts the bonus token in every release; 1.00 means that no draft token was accepted. `accept rate` had
-three formulas (read in the releases): len / (steps + 1) in 0.5.4 and 0.5.5, len / draft_tokens from 0.5.6 to
-0.5.10.post1, (len - 1) / (draft_tokens - 1) from 0.5.11. The first two are equal when topk is 1, and never 0.
-"""
+"""What `Decode batch` lines say together: the last window at batch 1, medians without idle, the accept rate anew."""
 
 from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict, dataclass
+from itertools import islice
 from statistics import median
 from typing import TYPE_CHECKING
+
+from console.logs.rates import AcceptRate, ToldByRates, accept_rate, strict_rate, told_by_rates
+from console.logs.series import Series
 
 if TYPE_CHECKING:
     from console.logs.record import Record
 
 WINDOWS_LIMIT = 4096
 """Windows kept, the newest."""
+PAIRS_LIMIT = 512
 GROUPS_LIMIT = 4096
 """Data-parallel groups told apart."""
-_ROUNDING = 0.0101
-"""Both numbers are printed with two decimals: each is off by 0.005 at most, and so is the rate made of the length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +39,6 @@ class DecodeWindow:
     """True when the server was idle within the window: gen_throughput is then too low."""
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptRate:
-    """An accept rate beside the printed one."""
-
-    printed: float | None
-    strict: float | None
-    """(accept_len - 1) / (draft_tokens - 1): accepted draft tokens of proposed ones, the formula from 0.5.11 on."""
-    formula: str | None
-    """The formula that gives the printed number: `strict`, `with_bonus`, `either`; None when neither does."""
-
-
 class DecodeStats:
     """Folds `Decode batch` lines."""
 
@@ -59,8 +46,12 @@ class DecodeStats:
         self.windows: deque[DecodeWindow] = deque(maxlen=WINDOWS_LIMIT)
         self.draft_tokens: int | None = None
         """Tokens of one verify, from `server_args=`."""
+        self.accept_len = Series()
+        self.gen_throughput = Series()
+        """Both of the file's last launch, all its windows; of gen_throughput those without idle time in them."""
         self._idle_groups: set[int] = set()
-        self._seen_groups: set[int] = set()
+        self.groups: set[int] = set()
+        """Data-parallel groups that told of windows."""
 
     def fold(self, record: Record) -> None:
         """Take in a record; records of other kinds are ignored."""
@@ -70,6 +61,17 @@ class DecodeStats:
             self._idle_groups.add(_group(record))
         elif record.kind == "server_args":
             self.draft_tokens = _int(record.fields.get("speculative_num_draft_tokens"))
+            self.accept_len, self.gen_throughput = Series(), Series()
+
+    @property
+    def known_draft_tokens(self) -> int | None:
+        """From `server_args=`, else from the printed rates, which tell it where they leave one possibility."""
+        return self.draft_tokens or self.told_by_rates().draft_tokens
+
+    def told_by_rates(self) -> ToldByRates:
+        """What the printed lengths and rates say of the release's formula and of the draft tokens."""
+        pairs = {(each.accept_len, each.accept_rate) for each in islice(self.windows, PAIRS_LIMIT)}
+        return told_by_rates([(a, r) for a, r in pairs if a is not None and r is not None])
 
     def last_at_batch_1(self) -> DecodeWindow | None:
         """Return the newest window with one running request."""
@@ -100,12 +102,25 @@ class DecodeStats:
             "last_at_batch_1": {**asdict(last), "rate": asdict(self.rate(last))} if last else None,
             "median_throughput_at_batch_1": self.median_throughput_at_batch_1(),
             "windows": len(self.windows),
-            "draft_tokens": self.draft_tokens,
+            "draft_tokens": self.known_draft_tokens,
+            "accept_len": self.accept_len.to_json(),
+            "strict_accept_rate": self._strict(self.known_draft_tokens),
+            "gen_throughput": self.gen_throughput.to_json(),
         }
+
+    def _strict(self, draft_tokens: int | None) -> dict[str, object] | None:
+        told = self.accept_len.to_json()
+        if told is None or draft_tokens is None or draft_tokens < 2:
+            return None
+        return {name: number if name == "count" else strict_rate(number, draft_tokens) for name, number in told.items()}
 
     def _decode(self, record: Record) -> None:
         fields = record.fields
         group = _group(record)
+        includes_idle = group in self._idle_groups or group not in self.groups
+        self.accept_len.add(_float(fields.get("accept_len")))
+        if not includes_idle:
+            self.gen_throughput.add(_float(fields.get("gen_throughput")))
         graph = fields.get("cuda_graph", fields.get("cpu_graph"))
         self.windows.append(
             DecodeWindow(
@@ -116,25 +131,11 @@ class DecodeStats:
                 accept_rate=_float(fields.get("accept_rate")),
                 gen_throughput=_float(fields.get("gen_throughput")),
                 cuda_graph=graph if isinstance(graph, bool) else None,
-                includes_idle=group in self._idle_groups or group not in self._seen_groups,
+                includes_idle=includes_idle,
             )
         )
         self._idle_groups.discard(group)
-        self._seen_groups.add(group)
-
-
-def accept_rate(accept_len: float | None, printed: float | None, draft_tokens: int | None) -> AcceptRate:
-    """Return the strict accept rate, and which release's formula the printed one follows."""
-    if accept_len is None or draft_tokens is None or draft_tokens < 2:
-        return AcceptRate(printed, None, None)
-    strict = round((accept_len - 1) / (draft_tokens - 1), 4)
-    with_bonus = accept_len / draft_tokens
-    fits = [
-        name
-        for name, rate in (("strict", strict), ("with_bonus", with_bonus))
-        if printed is not None and abs(rate - printed) < _ROUNDING
-    ]
-    return AcceptRate(printed, strict, "either" if len(fits) == 2 else fits[0] if fits else None)
+        self.groups.add(group)
 
 
 def _group(record: Record) -> int:

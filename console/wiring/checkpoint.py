@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 DEFAULT_CAPTURES = 3
 _IDS = "eagle_aux_hidden_state_layer_ids"
@@ -33,6 +34,8 @@ class Checkpoint:
     tensors: Mapping[str, Tensor] | None = None
     """By name, over all shards; None: not read, and `problem` says why."""
     problem: str = ""
+    damage: Literal["", "damaged", "no weights"] = ""
+    """What `problem` is to SGLang: it cannot load this, or will if it finds weights of another name; empty: no harm."""
     values: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Whole small tensors that a rule reads: `d2t` and `t2d`, where they were read."""
     weight_bytes: int | None = None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.wiring import safetensors
 from console.wiring.checkpoint import Checkpoint
-from console.wiring.safetensors import LENGTH_BYTES, BadHeader, Header
+from console.wiring.safetensors import LENGTH_BYTES, BadHeader, Header, HeaderNotRead
 
 if TYPE_CHECKING:
     from console.wiring.checkpoint import Tensor
@@ -73,7 +73,7 @@ def draft(path: str) -> Reading:
     for name in PICKLED:
         if isinstance((yield Ask(f"{folder}/{name}", 0, 1)), Part):
             return replace(found, problem=f"the weights are {name}, which has no header: shapes are not checked")
-    return replace(found, problem=f"no {SINGLE} in {folder}: shapes are not checked ({one})")
+    return replace(found, problem=f"no {SINGLE} in {folder}: shapes are not checked ({one})", damage="no weights")
 
 
 def target(path: str) -> Reading:
@@ -110,7 +110,7 @@ def _config(path: str) -> Generator[Ask, Answer, tuple[Checkpoint, str]]:
             return Checkpoint(path, problem=f"no {CONFIG} in {folder}: {part}"), folder
     config = _object(part.data, MAX_CONFIG_BYTES)
     if isinstance(config, str):
-        return Checkpoint(path, problem=f"the config in {path} {config}"), folder
+        return Checkpoint(path, problem=f"the config in {path} {config}", damage="damaged"), folder
     return Checkpoint(path, config), folder
 
 
@@ -137,7 +137,7 @@ def _sharded(found: Checkpoint, folder: str, index: Part) -> Reading:
     for name in sorted(files):
         part = yield Ask(f"{folder}/{name}", 0, _FIRST_BYTES)
         if isinstance(part, str):
-            return replace(found, problem=f"{name}, which {INDEX} names, is not there: {part}")
+            return replace(found, problem=f"{name}, which {INDEX} names, is not there: {part}", damage="damaged")
         parts[f"{folder}/{name}"] = part
     return (yield from _with_headers(found, parts))
 
@@ -158,8 +158,10 @@ def _with_headers(found: Checkpoint, parts: dict[str, Part]) -> Reading:
             if read > MAX_HEADERS_BYTES:
                 return replace(found, problem=f"the headers have more than {MAX_HEADERS_BYTES} bytes: not read")
             header = safetensors.parse((yield from _raw(path, part, length)), part.size)
-        except BadHeader as error:
+        except HeaderNotRead as error:
             return replace(found, problem=f"{file}: {error.message}")
+        except BadHeader as error:
+            return replace(found, problem=f"{file}: {error.message}", damage="damaged")
         twice = tensors.keys() & header.tensors.keys()
         if twice:
             return replace(found, problem=f"the tensor {min(twice)[:80]!r} stands in two files")
@@ -176,7 +178,7 @@ def _raw(path: str, part: Part, length: int) -> Generator[Ask, Answer, bytes]:
         return have
     rest = yield Ask(path, LENGTH_BYTES + len(have), length - len(have))
     if isinstance(rest, str) or len(have) + len(rest.data) != length:
-        raise BadHeader("the header could not be read to its end: the file changed meanwhile")
+        raise HeaderNotRead("the header could not be read to its end: the file changed meanwhile")
     return have + rest.data
 
 

@@ -40,6 +40,10 @@ class BadHeader(UsageError):
     """The file is no safetensors file, or its header contradicts itself."""
 
 
+class HeaderNotRead(BadHeader):
+    """It may be sound: it is too long for us, or could not be read to its end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What a header tells."""
@@ -65,7 +69,7 @@ def header_length(first: bytes, size: int) -> int:
             "It is cut off (a download that broke?), a Git LFS pointer, or no safetensors file.",
         )
     if length > MAX_HEADER_BYTES:
-        raise BadHeader(f"the header has {length} bytes, more than {MAX_HEADER_BYTES} are not read")
+        raise HeaderNotRead(f"the header has {length} bytes, more than {MAX_HEADER_BYTES} are not read")
     return length
 
 

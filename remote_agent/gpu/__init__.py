@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import List, Optional, Tuple
 
-from remote_agent.protocol import GpuHolder, TelemetrySample
+from remote_agent.protocol import GpuHolder, Hardware, TelemetrySample
 
 
 class SourceError(Exception):
@@ -13,7 +13,7 @@ class SourceError(Exception):
 
 
 class Source:
-    """No GPU numbers, and the reason; the other sources replace both readings."""
+    """No GPU numbers, and the reason; the other sources replace the readings."""
 
     name = "none"
 
@@ -27,6 +27,10 @@ class Source:
     def holders(self) -> List[GpuHolder]:
         """Processes with memory on a GPU, as the driver names them. Raises SourceError."""
         return []
+
+    def hardware(self) -> Hardware:
+        """What the GPUs are and how they are linked; no NUMA nodes yet. Raises SourceError."""
+        return Hardware(unread={"gpus": self.reason})
 
     def close(self) -> None:
         """Let go of the driver, so that the next reading opens it afresh."""
@@ -60,3 +64,8 @@ def _try(kind: type, *args: str) -> Tuple[Optional[Source], str]:
     except SourceError as error:
         return None, str(error)
     return source, ""
+
+
+def sysfs_name(bus_id: str) -> str:
+    """The driver writes a PCI domain with eight digits, sysfs with four, in small letters."""
+    return bus_id[-12:].lower()

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import time
+from itertools import combinations
 from typing import Any, Callable, List, Optional, TypeVar
 
-from remote_agent.gpu import Source, SourceError
-from remote_agent.protocol import GpuHolder, GpuSample, TelemetrySample
+from remote_agent.gpu import Source, SourceError, sysfs_name
+from remote_agent.protocol import GpuHardware, GpuHolder, GpuLink, GpuSample, Hardware, TelemetrySample
 
 T = TypeVar("T")
+_PATHS = {0: "PIX", 10: "PIX", 20: "PXB", 30: "PHB", 40: "NODE", 50: "SYS"}
+"""nvmlGpuTopologyLevel in the words of `nvidia-smi topo -m`; 0 is two GPUs of one board."""
 
 
 class NvmlSource(Source):
@@ -33,6 +36,9 @@ class NvmlSource(Source):
 
     def holders(self) -> List[GpuHolder]:
         return self._guarded(self._holders)
+
+    def hardware(self) -> Hardware:
+        return self._guarded(self._hardware)
 
     def close(self) -> None:
         if self._open:
@@ -103,6 +109,47 @@ class NvmlSource(Source):
                     for process in self._value(read, handle) or []
                 ]
         return found
+
+    def _hardware(self) -> Hardware:
+        n = self._nvml
+        handles = [n.nvmlDeviceGetHandleByIndex(index) for index in range(n.nvmlDeviceGetCount())]
+        cuda = self._value(n.nvmlSystemGetCudaDriverVersion_v2)
+        paths = [(a, b, self._path(handles[a], handles[b])) for a, b in combinations(range(len(handles)), 2)]
+        return Hardware(
+            driver=_text(self._value(n.nvmlSystemGetDriverVersion)),
+            cuda=f"{cuda // 1000}.{cuda % 1000 // 10}" if cuda else None,
+            gpus=[self._gpu_hardware(index, handle) for index, handle in enumerate(handles)],
+            links=[GpuLink(a, b, path) for a, b, path in paths if path],
+            unread={} if all(path for _a, _b, path in paths) else {"links": "the driver does not tell every link"},
+        )
+
+    def _gpu_hardware(self, index: int, handle: Any) -> GpuHardware:
+        n = self._nvml
+        memory = self._memory(handle)
+        pci = self._value(n.nvmlDeviceGetPciInfo, handle)
+        limit = self._value(n.nvmlDeviceGetPowerManagementLimit, handle)
+        default = self._value(n.nvmlDeviceGetPowerManagementDefaultLimit, handle)
+        persistence = self._value(n.nvmlDeviceGetPersistenceMode, handle)
+        return GpuHardware(
+            index=index,
+            name=_text(n.nvmlDeviceGetName(handle)) or "",
+            memory_total_bytes=memory.total if memory else None,
+            bus_id=sysfs_name(_text(pci.busId) or "") if pci else None,
+            power_limit_w=limit / 1000.0 if limit is not None else None,
+            power_default_w=default / 1000.0 if default is not None else None,
+            clock_max_mhz=self._value(n.nvmlDeviceGetMaxClockInfo, handle, n.NVML_CLOCK_SM),
+            clock_app_mhz=self._value(n.nvmlDeviceGetApplicationsClock, handle, n.NVML_CLOCK_SM),
+            clock_app_default_mhz=self._value(n.nvmlDeviceGetDefaultApplicationsClock, handle, n.NVML_CLOCK_SM),
+            clock_reasons=self._value(n.nvmlDeviceGetCurrentClocksEventReasons, handle),
+            persistence=bool(persistence) if persistence is not None else None,
+        )
+
+    def _path(self, a: Any, b: Any) -> Optional[str]:
+        """NVLink by the question that SGLang puts (custom_all_reduce_utils.py, is_full_nvlink), else by PCIe."""
+        n = self._nvml
+        if self._value(n.nvmlDeviceGetP2PStatus, a, b, n.NVML_P2P_CAPS_INDEX_NVLINK) == n.NVML_P2P_STATUS_OK:
+            return "NV"
+        return _PATHS.get(self._value(n.nvmlDeviceGetTopologyCommonAncestor, a, b))
 
     def _value(self, read: Callable[..., Any], *args: Any) -> Any:
         """One reading that a GPU may not support: None then, never zero."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import re
 import subprocess
 import time
 from typing import Dict, List, Optional, Tuple
 
-from remote_agent.gpu import Source, SourceError
-from remote_agent.protocol import GpuHolder, GpuSample, TelemetrySample
+from remote_agent.gpu import Source, SourceError, sysfs_name
+from remote_agent.protocol import GpuHardware, GpuHolder, GpuLink, GpuSample, Hardware, TelemetrySample
 
 TIMEOUT_S = 20.0
 _MIB = 1024 * 1024
@@ -26,6 +27,16 @@ _FIELDS = (
     "mig.mode.current",
     "driver_version",
 )
+_ALWAYS = ("index", "name", "memory.total", "driver_version", "pci.bus_id")
+_HARDWARE = (
+    "power.limit",
+    "power.default_limit",
+    "clocks.max.sm",
+    "clocks.applications.graphics",
+    "clocks.default_applications.graphics",
+    "persistence_mode",
+)
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class SmiSource(Source):
@@ -57,8 +68,31 @@ class SmiSource(Source):
             if row["pid"].isdigit() and row["gpu_uuid"] in indexes
         ]
 
+    def hardware(self) -> Hardware:
+        unread = {"cuda": "nvidia-smi does not tell it by query", "clock_reasons": "not asked of nvidia-smi"}
+        fields = _ALWAYS + _HARDWARE
+        try:
+            rows = self._query("--query-gpu=" + ",".join(fields), fields)
+        except SourceError as error:
+            unread.update(dict.fromkeys(("power", "clocks", "persistence"), str(error)))
+            rows = self._query("--query-gpu=" + ",".join(_ALWAYS), _ALWAYS)
+        links: List[GpuLink] = []
+        try:
+            links = links_of(self._run(["topo", "-m"]))
+        except SourceError as error:
+            unread["links"] = str(error)
+        driver = rows[0]["driver_version"] if rows else None
+        return Hardware(driver=driver, gpus=[_hardware(row) for row in rows], links=links, unread=unread)
+
     def _query(self, query: str, fields: Tuple[str, ...]) -> List[Dict[str, str]]:
-        argv = [self._program, query, "--format=csv,noheader,nounits"]
+        text = self._run([query, "--format=csv,noheader,nounits"])
+        rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
+        if any(len(row) != len(fields) for row in rows):
+            raise SourceError(f"{self._program} answered in another form: {text.strip()[:300]}")
+        return [dict(zip(fields, row)) for row in rows]
+
+    def _run(self, words: List[str]) -> str:
+        argv = [self._program, *words]
         try:
             done = subprocess.run(
                 argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT_S
@@ -70,10 +104,35 @@ class SmiSource(Source):
         text = done.stdout.decode("utf-8", "replace")
         if done.returncode != 0:
             raise SourceError(f"{self._program} exited {done.returncode}: {text.strip()[:300]}")
-        rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines()) if row]
-        if any(len(row) != len(fields) for row in rows):
-            raise SourceError(f"{self._program} answered in another form: {text.strip()[:300]}")
-        return [dict(zip(fields, row)) for row in rows]
+        return text
+
+
+def links_of(matrix: str) -> List[GpuLink]:
+    """The pairs of GPUs in what `nvidia-smi topo -m` prints; columns are parted by tabs, NICs stand among them."""
+    rows = [[cell.strip() for cell in line.split("\t")] for line in _ESCAPES.sub("", matrix).splitlines()]
+    heads = next((row for row in rows if row[0] == "" and "GPU0" in row), [])
+    found = []
+    for row in rows:
+        for head, path in zip(heads, row):
+            a, b = (re.fullmatch(r"GPU(\d{1,4})", name) for name in (row[0], head))
+            if a and b and int(a.group(1)) < int(b.group(1)) and re.fullmatch(r"NV\d+|[A-Z]{3,4}", path):
+                found.append(GpuLink(int(a.group(1)), int(b.group(1)), path))
+    return found
+
+
+def _hardware(row: Dict[str, str]) -> GpuHardware:
+    return GpuHardware(
+        index=int(row["index"]),
+        name=row["name"],
+        memory_total_bytes=_bytes(row["memory.total"]),
+        bus_id=sysfs_name(row["pci.bus_id"]),
+        power_limit_w=_number(row.get("power.limit", "")),
+        power_default_w=_number(row.get("power.default_limit", "")),
+        clock_max_mhz=_int(row.get("clocks.max.sm", "")),
+        clock_app_mhz=_int(row.get("clocks.applications.graphics", "")),
+        clock_app_default_mhz=_int(row.get("clocks.default_applications.graphics", "")),
+        persistence={"Enabled": True, "Disabled": False}.get(row.get("persistence_mode", "")),
+    )
 
 
 def _gpu(row: Dict[str, str]) -> GpuSample:

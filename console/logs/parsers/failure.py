@@ -7,7 +7,7 @@
 from console.logs.parser import Fields, Parser
 from console.logs.parsers.glog import glog_line
 from console.logs.parsers.torch_error import torch_sentence
-from console.logs.sentences import sentence
+from console.logs.sentences import HOLDER, sentence
 
 _FATAL = (
     ("exception", sentence("hit an exception", r"<process:word> hit an exception")),
@@ -38,9 +38,16 @@ _FATAL = (
     ("port_in_use", sentence("Address already in use")),
     (
         "port_in_use",
-        sentence("is not available in", r"<what:word> at <port:int> is not available in \d{1,6} seconds"),
+        sentence(
+            "is not available in",
+            rf"<what:word> at <port:int> is not available in \d{{1,6}} seconds\.?{HOLDER}",
+        ),
     ),
     ("nccl", sentence("NCCL error")),
+    (
+        "custom_all_reduce",
+        sentence("custom_all_reduce.cuh", r"Cuda error [^ ]{0,400}custom_all_reduce\.cuh:\d{1,6} '<said:text>'"),
+    ),
     ("aborted", sentence("Fatal Python error: ")),
     ("aborted", sentence("terminate called after throwing")),
 )
@@ -90,6 +97,7 @@ PARSER = Parser(
             " failed",
         ),
         *("Not enough memory", "in use", "not available in", "is full. Retract", "is unbalanced", "NCCL error"),
+        "custom_all_reduce",
     ),
     parse=failure_sentence,
 )

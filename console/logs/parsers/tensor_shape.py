@@ -22,6 +22,10 @@ from console.logs.prints import printed_rank, printed_tensors
 
 _PAIR_LIMIT = 2000
 """Characters of one `key=value`; a list of sixty captures has 1000."""
+KNOWN_LENGTH = 1000
+"""Characters of a record that is remembered."""
+_SEQ = " seq="
+_SEQ_DIGITS = 18
 _PAIR = re.compile(r"\w{1,40}=(?:\[[^\]]{0,2000}\]|\([^)]{0,200}\)(?:;\([^)]{0,200}\)){0,64}|[^\s=]{1,200})(?= |$)")
 _OLD_SITE = re.compile(r"((?:target|logits|draft)\.\w{1,40}) (?=\w{1,40}=)")
 _TUPLE = re.compile(r"\([^)]{0,200}\)")
@@ -30,10 +34,24 @@ _SITES = {"logits.hidden": "logits.stored"}
 _UNKNOWN: Fields = dict.fromkeys(("site", "model", "mode", "rank", "seq", "dtype", "device"))
 _NOTHING = frozenset({"none", "None", "UNKNOWN", "-", "?", ""})
 _SHAPE_KEYS = frozenset({"shape", "shapes", "aux", "hidden_states_to_store"})
+_OURS = "tensors"
+"""The field for prints: a line may not name it."""
 _TEXT_KEYS = frozenset({"site", "model", "mode", "dtype", "device"})
 
 
 def _parse(message: str) -> Fields | None:
+    if len(message) > KNOWN_LENGTH or not message.startswith(MARKER):
+        return _form(message)
+    head, _, rest = message.partition(_SEQ)
+    number, _, tail = rest.partition(" ")
+    if not tail or not number.isdecimal() or len(number) > _SEQ_DIGITS or _SEQ in tail:
+        known = _known_form(message)
+        return known.copy() if known else None
+    known = _known_form(f"{head} {tail}")
+    return {**known, "seq": int(number)} if known else None
+
+
+def _form(message: str) -> Fields | None:
     if message.startswith(MARKER):
         if message.startswith("site=", len(MARKER)):
             return _site(message[len(MARKER) :].split(" "))
@@ -41,6 +59,10 @@ def _parse(message: str) -> Fields | None:
             site = _SITES.get(old[1], old[1])
             return _site([f"site={site}", *_PAIR.findall(message, old.end())])
     return _prints(message)
+
+
+_known_form = lru_cache(maxsize=4096)(_form)
+"""Records repeat but for their `seq`: site, rank, mode and shape make some hundred forms."""
 
 
 def _site(pairs: Iterable[str]) -> Fields | None:
@@ -57,6 +79,8 @@ def _site(pairs: Iterable[str]) -> Fields | None:
 def _read(pair: str) -> tuple[str, object]:
     """Return name and value of `key=value`; no name when it cannot be read. Pairs repeat from record to record."""
     name, _, text = pair.partition("=")
+    if name == _OURS:
+        return "", None
     if name in _TEXT_KEYS:
         return name, None if text in _NOTHING else text.removeprefix("torch.")
     if name == "shapes" or text.startswith("["):
@@ -64,6 +88,8 @@ def _read(pair: str) -> tuple[str, object]:
     if text.startswith("("):
         shape = dims(text)
         return "" if shape is None else "shape" if name in _SHAPE_KEYS else name, shape
+    if name in _SHAPE_KEYS:
+        return "", None
     number = value(text)
     return name, None if name == "rank" and not isinstance(number, int) else number
 

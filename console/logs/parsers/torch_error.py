@@ -17,6 +17,13 @@ _SENTENCES = (
     ),
     ("dtype", sentence("must have the same dtype", r"same dtype, but got <mat1_dtype:word> and <mat2_dtype:word>")),
     (
+        "dtype",
+        sentence(
+            "to have the same dtype",
+            r"same dtype, but got: (?:c10::)?<mat1_dtype:word> != (?:c10::)?<mat2_dtype:word>",
+        ),
+    ),
+    (
         "size_mismatch",
         sentence(
             "size mismatch for",

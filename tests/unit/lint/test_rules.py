@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from console.node.verdict import GpuVerdict
 from console.paths import shipped_profiles
 from remote_agent.protocol import PathFacts, PortFacts, SGLangFacts
 
+TESTS = Path(__file__).parents[2]
 VARIABLES = {"python": "/v/bin/python", "models": "/m", "drafts": "/d", "logs": "/logs"}
 
 
@@ -44,7 +46,7 @@ def good() -> LaunchContext:
 
 
 def found(context: LaunchContext) -> list[tuple[str, str]]:
-    return [(finding.rule, finding.severity) for finding in lint.check(context)]
+    return [(finding.rule, finding.severity) for finding in lint.check_node(context)]
 
 
 def test_a_good_launch_has_no_finding(good):
@@ -94,7 +96,7 @@ def test_a_patch_that_is_not_applied(good):
 
 
 def test_a_patch_that_drifted_is_to_be_taken_back_first(good):
-    (finding,) = lint.check(replace(good, patches={"eagle3-shapes": "drifted"}))
+    (finding,) = lint.check_node(replace(good, patches={"eagle3-shapes": "drifted"}))
     assert "patch revert NODE eagle3-shapes" in finding.hint
 
 
@@ -103,6 +105,10 @@ def test_a_secret_that_is_not_set(good):
     assert found(replace(good, command=command)) == [("secret-missing", "error")]
 
 
-def test_every_rule_is_proved_here_and_names_itself(good):
-    told = "gpus_held log_directory patch_missing path_missing port_in_use secret_missing sglang_missing"
-    assert set(registry.stems(rules)) == set(told.split())
+def test_each_rule_has_the_name_of_its_file_a_source_and_a_test():
+    told = "".join(path.read_text("utf-8") for path in TESTS.rglob("*.py"))
+    for stem, module in registry.modules(rules).items():
+        assert module.RULE.id == stem.replace("_", "-")
+        assert all((module.RULE.title, module.RULE.why, module.RULE.source))
+        assert ".md" not in module.RULE.source, "a source that a reader of the project cannot open"
+        assert f'"{module.RULE.id}"' in told, f"{module.RULE.id} is found by no test"

@@ -7,7 +7,7 @@ import pytest
 from console.logs.classify import classify
 from console.logs.prints import printed_tensors
 from console.logs.record import UNCLAIMED, Record
-from tests.unit.logs.samples import DATA, log_lines, record, records
+from tests.unit.logs.samples import DATA, log_lines, record, records, told
 
 
 def of_kind(name: str, *kinds: str) -> list[Record]:
@@ -126,6 +126,12 @@ def test_the_debug_log_s_glued_lines_give_two_records_each() -> None:
         "draft.fc_in": 732,
         "draft.fc_out": 732,
     }
+
+
+@pytest.mark.parametrize("pair", ["shape=wide", "tensors=3 shape=(6,3072)", "aux=0", "tensors=[(6,7)] shape=(6,3072)"])
+def test_a_key_of_shapes_without_a_shape_says_nothing(pair: str) -> None:
+    kept = told(f"[EAGLE3_DEBUG] site=draft.fc_in rank=0 {pair}\n")
+    assert [row.shape for row in kept.shapes.rows()] == ([(6, 3072)] if "(6,3072)" in pair else [])
 
 
 def test_a_record_inside_the_head_of_its_rank_has_that_rank() -> None:
