@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -41,7 +42,7 @@ class Site:
         return {**kept, "HOME": str(self.sshd.home), "SPEC_CONSOLE_HOME": str(self.home)}
 
     def run(self, *words: str) -> tuple[int, dict[str, Any], str]:
-        """Run a verb with --json; its exit code, its object, its narration."""
+        """Run a verb with --json; its exit code, its object (empty when there is none), its narration."""
         done = subprocess.run(
             [sys.executable, "-c", "from console.cli import main; main()", *words, "--json"],
             env=self.environ(),
@@ -50,7 +51,21 @@ class Site:
             timeout=VERB_TIMEOUT_S,
             check=False,
         )
-        return done.returncode, json.loads(done.stdout), done.stderr
+        return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr
+
+    def leave(self) -> None:
+        """Stop this console's servers, and take its patches back."""
+        self.run("free", NODE, "--yes")
+        self.run("patch", "revert", NODE, "--yes")
+
+    def tree(self) -> dict[str, str]:
+        """SHA-256 of every file of the installed SGLang and its metadata, compiled ones left out."""
+        packages = self.cpu.root.parent
+        return {
+            str(path.relative_to(packages)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in packages.glob("sglang*/**/*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
 
 
 @pytest.fixture(scope="session")
@@ -63,12 +78,30 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         pytest.skip(f"no SGLang on this CPU: {reason}")
     folder = tmp_path_factory.mktemp("site")
     server = sshd_module.start(folder / "sshd")
-    home = folder / "console"
+    made = make_site(folder / "console", server, cpu)
+    yield made
+    made.leave()
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def site_v1(site: Site) -> Iterator[Site]:
+    """The same machine for another console, whose node has SGLang 0.5.12.post1."""
+    try:
+        cpu = environment.prepare_v1()
+    except environment.Unavailable as reason:
+        pytest.skip(f"no SGLang 0.5.12.post1 on this CPU: {reason}")
+    made = make_site(site.home.with_name("console-v1"), site.sshd, cpu)
+    yield made
+    made.leave()
+
+
+def make_site(home: Path, server: Sshd, cpu: CpuSGLang) -> Site:
     (home / "config" / "profiles").mkdir(parents=True)
     (home / "logs").mkdir()
     for profile in PROFILES.glob("*.yaml"):
         (home / "config" / "profiles" / profile.name).write_bytes(profile.read_bytes())
-    demo = prepare_demo(folder / "gpus")
+    demo = prepare_demo(home / "gpus")
     node = {
         "python": [str(cpu.python)],
         "variables": {"models": str(cpu.pair), "logs": str(home / "logs")},
@@ -77,8 +110,4 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "nvidia_smi": str(demo.nvidia_smi),
     }
     (home / "config" / "nodes.yaml").write_text(yaml_file.dump({NODE: node}))
-    made = Site(home, server, cpu)
-    yield made
-    made.run("free", NODE, "--yes")
-    made.run("patch", "revert", NODE, "--yes")
-    server.stop()
+    return Site(home, server, cpu)

@@ -1,7 +1,10 @@
 """A real, unmodified SGLang on the CPU: its environment, its crafted pair, and the node configuration for them.
 
-The environment is cached by the hash of the pins. It needs the `+cpu` build of torch: where pip would take a CUDA build
-(gigabytes, and without its libraries) the tests are skipped, and say so.
+0.5.20 has worker v2 and a path for the CPU; 0.5.12.post1, the last with worker v1, needs a plugin of the kit. Its
+environment holds only what differs (174 MB) and reads the rest, torch above all, from that of 0.5.20.
+
+Environments are cached by the hash of their pins. They need the `+cpu` build of torch: where pip would take a CUDA
+build (gigabytes, and without its libraries) the tests are skipped, and say so.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from tests.pythons import FOUND
 
 KIT = Path(__file__).parent / "kit"
 PINS = KIT / "pins-0.5.20.txt"
+PINS_V1 = KIT / "pins-0.5.12.post1.txt"
 TIMEOUT_S = 900.0
 TRAINED_IDS = "3,4,7"
 EARLY_IDS = "2,3,6"
@@ -37,11 +41,13 @@ class CpuSGLang:
     """target/, draft/ (as trained), early/ (the same weights, ids one layer early)."""
     root: Path
     """The installed package `sglang`."""
+    plugins: tuple[Path, ...]
+    """Folders with SGLang plugins of the kit."""
 
     def env(self) -> dict[str, str]:
         """What an unmodified SGLang needs to run on two CPU cores at TP 2."""
         return {
-            "PYTHONPATH": f"{KIT / 'standin'}:{KIT / 'plugin'}",
+            "PYTHONPATH": ":".join(map(str, (KIT / "standin", *self.plugins))),
             "SGLANG_USE_CPU_ENGINE": "1",
             "SGLANG_CPU_OMP_THREADS_BIND": "0|1",
             "OMP_NUM_THREADS": "1",
@@ -53,7 +59,7 @@ class CpuSGLang:
 @functools.lru_cache(maxsize=1)
 def prepare() -> CpuSGLang:
     """Install and write what is not there yet. Raises Unavailable."""
-    cache = _cache() / f"sglang-cpu-{hashlib.sha256(PINS.read_bytes()).hexdigest()[:12]}"
+    cache = _cache() / f"sglang-cpu-{_hash(PINS)}"
     venv, pair = cache / "venv", cache / "pair"
     if not (cache / "done").exists():
         shutil.rmtree(cache, ignore_errors=True)
@@ -71,15 +77,43 @@ def prepare() -> CpuSGLang:
         )
         _run([str(venv / "bin" / "python"), str(KIT / "set_ids.py"), str(pair), "early", EARLY_IDS])
         (cache / "done").write_text("")
-    (root,) = venv.glob("lib/python3*/site-packages/sglang")
-    return CpuSGLang(venv / "bin" / "python", pair, root)
+    return CpuSGLang(venv / "bin" / "python", pair, _packages(venv) / "sglang", (KIT / "plugin",))
+
+
+@functools.lru_cache(maxsize=1)
+def prepare_v1() -> CpuSGLang:
+    """The same for 0.5.12.post1, on top of what `prepare` makes. Raises Unavailable."""
+    base = prepare()
+    venv = base.python.parents[2] / f"venv-{_hash(PINS_V1)}"
+    if not (venv / "done").exists():
+        shutil.rmtree(venv, ignore_errors=True)
+        _run([_python(), "-m", "venv", "--without-pip", str(venv)])
+        pip = [str(base.python), "-m", "pip", "--disable-pip-version-check", "--python", str(venv / "bin" / "python")]
+        _run([*pip, "install", "-q", "--no-deps", "-r", str(PINS_V1)])
+        (_packages(venv) / "base.pth").write_text(f"{base.root.parent}\n")  # last: pip would see what lies there
+        (venv / "done").write_text("")
+    plugins = (KIT / "plugin", KIT / "plugin_v1")
+    return CpuSGLang(venv / "bin" / "python", base.pair, _packages(venv) / "sglang", plugins)
+
+
+def _packages(venv: Path) -> Path:
+    (found,) = venv.glob("lib/python3*/site-packages")
+    return found
+
+
+def _hash(pins: Path) -> str:
+    return hashlib.sha256(pins.read_bytes()).hexdigest()[:12]
+
+
+def _python() -> str:
+    try:
+        return FOUND[3, 11]
+    except KeyError:
+        raise Unavailable("the pins are for Python 3.11, which is not here") from None
 
 
 def _install(venv: Path) -> None:
-    python = FOUND.get((3, 11))
-    if python is None:
-        raise Unavailable("the pins are for Python 3.11, which is not here")
-    _run([python, "-m", "venv", str(venv)])
+    _run([_python(), "-m", "venv", str(venv)])
     pip = [str(venv / "bin" / "python"), "-m", "pip", "--disable-pip-version-check"]
     (torch,) = [line for line in PINS.read_text().splitlines() if line.startswith("torch==")]
     report = json.loads(_run([*pip, "install", "-q", "--dry-run", "--no-deps", "--report", "-", torch]))

@@ -41,7 +41,7 @@ def python() -> str:
 def digests(python: str, tmp_path: Path) -> Digests:
     """`digests(code)`: the fields of the records that `code` made."""
     runtime = tmp_path / "runtime_file.py"
-    runtime.write_bytes(library.patch("eagle3-digest").helper.text)
+    runtime.write_bytes(library.patches()["eagle3-digest"].helper.text)
 
     def _digests(code: str, **env: str) -> list[Mapping[str, Any]]:
         done = subprocess.run(

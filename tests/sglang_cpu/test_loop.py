@@ -7,7 +7,6 @@ The tests stand in the order of the loop and share one server: a start takes twe
 from __future__ import annotations
 
 import contextlib
-import hashlib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,17 +24,9 @@ TOKENS = 400
 BLOCKS = 2
 
 
-def _tree(site: Site) -> dict[str, str]:
-    return {
-        str(path.relative_to(site.cpu.root.parent)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in site.cpu.root.parent.glob("sglang*/**/*")
-        if path.is_file() and "__pycache__" not in path.parts
-    }
-
-
 @pytest.fixture(scope="module")
 def before(site: Site) -> dict[str, str]:
-    return _tree(site)
+    return site.tree()
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +44,7 @@ def _row(told: dict[str, Any], **wanted: str) -> dict[str, Any]:
 def test_every_step_has_its_proof(walked):
     assert {step["state"] for step in walked.steps.values()} == {"done"}
     assert walked.steps["free"]["proof"] == "8/8 GPUs free"
-    assert walked.steps["patch"]["proof"] == "4 files applied, 4 compiled"
+    assert walked.steps["patch"]["proof"] == "4 files overlaid, 4 compiled"
     assert "ready after" in walked.steps["launch"]["proof"]
     assert "last dim 3072 on ranks 2/2" in walked.steps["shapes"]["proof"]
 
@@ -125,22 +116,23 @@ def test_stop_ends_every_process(walked, site):
     assert {gpu["state"] for gpu in told["gpus"]} == {"free"}
 
 
-def test_revert_gives_back_every_byte(walked, site, before):
+def test_the_loop_never_touched_the_tree_and_revert_removes_its_overlay(walked, site, before):
+    assert site.tree() == before
     code, told, narration = site.run("patch", "revert", NODE, "--yes")
     assert code == 0, narration
-    assert {file["state"] for file in told["files"]} == {"original"}
-    assert len(told["files"]) == 4
-    assert _tree(site) == before
+    assert (told["files"], len(told["overlays_removed"])) == ([], 1)
+    assert site.tree() == before
 
 
-def test_one_layer_early_has_the_same_shapes_and_another_accept_len_by_overlay_too(walked, site, before):
-    """Delivered as an overlay this time: SGLang's spawned schedulers are served, the tree is not touched."""
+def test_one_layer_early_has_the_same_shapes_and_another_accept_len_in_place_too(walked, site, before):
     profile = "cpu-deepseek-eagle3-early"
-    code, _, narration = site.run("patch", "apply", NODE, "--profile", profile, "--delivery", "overlay", "--yes")
+    code, told, narration = site.run("patch", "apply", NODE, "--profile", profile, "--delivery", "in-place", "--yes")
     assert code == 0, narration
-    code, _, narration = site.run("launch", NODE, profile, "--yes")
+    assert len(told["files"]) == len(site.tree().items() - before.items()) == 4
+    code, told, _ = site.run("launch", NODE, profile, "--yes")
+    assert (code, "layer-outputs" in told["error"]["hint"]) == (5, True)
+    code, _, narration = site.run("launch", NODE, profile, "--yes", "--allow", "layer-outputs")
     assert code == 0, narration
-    assert _tree(site) == before
     code, told, narration = site.run("probe", NODE, "--blocks", "1", "--warmup", "0")
     assert code == 0, narration
     assert round(told["run"]["accept_len"], 4) == 1.7778
@@ -148,9 +140,7 @@ def test_one_layer_early_has_the_same_shapes_and_another_accept_len_by_overlay_t
     code, told, _ = site.run("logs", NODE, "--shapes")
     row = _row(told, site="draft.fc_in", model="LlamaForCausalLMEagle3", mode="DRAFT_EXTEND_V2")
     assert (row["ranks"], row["shape"], row["verdict"]) == ("2/2", [6, 3 * 1024], "ok")
-    served = [line for line in Path(told["path"]).read_text().splitlines() if "[SPEC_CONSOLE_OVERLAY]" in line]
-    assert len([line for line in served if "served=3" in line]) >= 2, served
-    assert not [line for line in served if "refused=" in line]
+    assert "[SPEC_CONSOLE_OVERLAY]" not in Path(told["path"]).read_text()
 
 
 def test_a_second_launch_names_the_server_that_holds_the_port(walked, site):
@@ -172,7 +162,7 @@ def test_a_server_that_dies_at_start_gives_code_cause_and_last_lines(walked, sit
 def test_nothing_is_left(walked, site, before):
     code, _, narration = site.run("patch", "revert", NODE, "--yes")
     assert code == 0, narration
-    assert _tree(site) == before
+    assert site.tree() == before
     _, told, _ = site.run("status", NODE)
     assert told["patches"] == []
     assert [run for run in told["servers"] if run["children"]] == []
