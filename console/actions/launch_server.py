@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import hashlib
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from console import lint
-from console.actions import apply_overlay
+from console.actions import apply_overlay, doctor, preflight, tree_integrity
+from console.actions.await_ready import LaunchOutcome, follow_until_ready
+from console.actions.examination import Examination
 from console.actions.patch_state import PatchRequest, read_config, read_tree
 from console.errors import Refused, ServerDied
 from console.launch.command import Command, render, shell_line
 from console.launch.needs import Needs, needs
 from console.launch.record import profile_record
 from console.lint.context import LaunchContext
-from console.logs.history import LogHistory
-from console.node.server_runs import how_it_ended
 from console.node.verdict import GpuVerdict, verdicts
-from console.units import format_seconds, plain
 from console.wiring.checkpoint import facts_from_configs
 from remote_agent.protocol import LaunchRequest
 
@@ -30,12 +27,7 @@ if TYPE_CHECKING:
     from console.actions.node import Inventory, Node, Say
     from console.launch.loader import ResolvedProfile
     from console.lint.finding import Finding
-    from remote_agent.protocol import OverlayInfo, ServerRun, SGLangFacts
-
-POLL_S = 1.0
-READY_TIMEOUT_S = 45 * 60.0
-"""Big checkpoints load from slow disks for half an hour; a profile's ready_timeout_s is held instead when given."""
-TAIL_LINES = 15
+    from remote_agent.protocol import OverlayInfo, SGLangFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +40,7 @@ class LaunchPlan:
     allowed: tuple[str, ...]
     sglang: SGLangFacts
     record: dict[str, Any]
+    examination: Examination
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -59,6 +52,7 @@ class LaunchPlan:
         for finding in self.findings:
             allowed = " (allowed)" if finding.rule in self.allowed else ""
             yield f"{finding.severity}{allowed}: {finding.message} [{finding.rule}] {finding.hint}".rstrip()
+        yield from self.examination.wiring()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -66,44 +60,8 @@ class LaunchPlan:
             "env": self.command.masked_env(),
             "shell": shell_line(self.command),
             "findings": [finding.to_json() for finding in self.findings],
+            "wiring": list(self.examination.wiring()),
             "profile": {"name": self.resolved.profile.name, "sha256": self.resolved.sha256},
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class LaunchOutcome:
-    """A server that answered and said it is ready."""
-
-    server: ServerRun
-    ready_s: float
-    history: LogHistory
-
-    @property
-    def ok(self) -> bool:
-        return True
-
-    @property
-    def proof(self) -> str:
-        return f"server {self.server.run_id} ready after {self.ready_s:.1f} s on port {self.server.port}"
-
-    def lines(self) -> Iterator[str]:
-        yield self.proof
-        yield f"log {self.server.log_path}"
-
-    def to_json(self) -> dict[str, Any]:
-        run = self.server
-        return {
-            "server": {
-                "id": run.run_id,
-                "pid": run.child.pid if run.child else None,
-                "port": run.port,
-                "log_path": run.log_path,
-                "state": "ready",
-                "ready_s": round(self.ready_s, 2),
-                "argv": run.argv,
-                "env": run.env,
-                "renamed_log": run.renamed_log,
-            }
         }
 
 
@@ -133,9 +91,14 @@ async def plan(
         gpus=_gpus(inventory, wanted),
         patches=wants,
         runs=inventory.runs,
+        launch=await doctor.on_node(node, resolved, command, sglang, inventory),
+        holders=inventory.holders,
+        preflight=await preflight.look(node, command, doctor.asked_of(command)),
     )
+    findings = lint.check_node(context)
     record = await _record(node, resolved, sglang, allow, served)
-    return LaunchPlan(resolved, command, lint.check(context), allow, sglang, record)
+    record["findings"] = [each.to_json() for each in findings]
+    return LaunchPlan(resolved, command, findings, allow, sglang, record, Examination(context.launch, findings))
 
 
 async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
@@ -172,90 +135,8 @@ async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
     except ServerDied as error:
         node.record(started, "launch", request, {"ok": False, "error": error.message})
         raise
-    node.record(started, "launch", request, {"ok": True, **outcome.to_json()})
+    node.record(started, "launch", request, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
-
-
-async def follow_until_ready(node: Node, server: ServerRun, timeout_s: float | None, say: Say) -> LaunchOutcome:
-    """Read the log and the run's state until the server is ready: its line, and an answer of /v1/models."""
-    watch = _Watch(node, server, timeout_s, say)
-    reading = asyncio.create_task(watch.read_log())
-    try:
-        return await watch.until_ready(reading)
-    finally:
-        reading.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await reading
-
-
-class _Watch:
-    """One server on its way to ready."""
-
-    def __init__(self, node: Node, server: ServerRun, timeout_s: float | None, say: Say) -> None:
-        self._node = node
-        self._server = server
-        self._timeout_s = timeout_s or READY_TIMEOUT_S
-        self._say = say
-        self._told = ""
-        self.history = LogHistory()
-
-    async def read_log(self) -> None:
-        async for part in self._node.agent.follow(self._server.log_path, self._server.log_offset):
-            if part.reset:
-                self.history.reset(part.offset)
-            self.history.feed(part.offset, part.data)
-            self._tell()
-
-    async def until_ready(self, reading: asyncio.Task[None]) -> LaunchOutcome:
-        while True:
-            waited = time.time() - self._server.started_at
-            if reading.done():
-                reading.result()
-            if self.history.phase.name == "ready" and await self._answers():
-                run = await self._node.run_of(self._server.run_id)
-                if run.state == "running":
-                    return LaunchOutcome(run, waited, self.history)
-            await self._check_alive()
-            if waited > self._timeout_s:
-                raise self._death(
-                    f"server {self._server.run_id} was not ready within {self._timeout_s:.0f} s",
-                    "It still runs: `logs` shows what it does, `stop` ends it.",
-                )
-            await asyncio.sleep(POLL_S if self.history.phase.name != "ready" else 0.1)
-
-    async def _answers(self) -> bool:
-        reply = await self._node.agent.http(self._server.port, "/v1/models")
-        # With an API key set the answer is 401: the server is up all the same.
-        return reply.status in (200, 401)
-
-    async def _check_alive(self) -> None:
-        run = await self._node.run_of(self._server.run_id)
-        if run.state in ("running", "starting"):
-            return
-        await self._read_rest()
-        cause = self.history.phase.cause
-        told = f": {plain(cause.sentence)[:300]}" if cause else ""
-        raise self._death(
-            f"server {run.run_id} died before it was ready ({how_it_ended(run)}){told}", f"Log: {run.log_path}"
-        )
-
-    async def _read_rest(self) -> None:
-        """The follower may be a moment behind: read what is left of the log."""
-        rest = LogHistory()
-        async for part in self._node.agent.follow(self._server.log_path, self._server.log_offset, until_eof=True):
-            rest.feed(part.offset, part.data)
-        rest.finish()
-        self.history = rest
-
-    def _death(self, message: str, hint: str) -> ServerDied:
-        return ServerDied(message, hint, "\n".join(plain(line) for line in self.history.tail[-TAIL_LINES:]))
-
-    def _tell(self) -> None:
-        phase = self.history.phase
-        told = f"{phase.name} {plain(phase.detail)}".strip()
-        if told != self._told:
-            self._told = told
-            self._say(f"{format_seconds(time.time() - self._server.started_at)} {told}")
 
 
 def wanted_gpus(wanted: Needs, listed: tuple[int, ...]) -> tuple[int, ...]:
@@ -278,9 +159,9 @@ async def _wanted_patches(
         return {}, None
     tree = await read_tree(node, PatchRequest(profile=profile, sets=sets))
     states: dict[str, str] = {each.patch_id: each.state for each in tree.plans}
-    missing = [patch_id for patch_id, state in states.items() if state != "applied"]
+    missing = [each for each in tree.plans if each.state != "applied"]
     served = await apply_overlay.serving(node, tree.root, missing) if missing else None
-    return {**states, **dict.fromkeys(missing if served else (), "applied")}, served
+    return {**states, **{each.patch_id: "applied" for each in missing if served}}, served
 
 
 def _with_overlay(command: Command, served: OverlayInfo) -> Command:
@@ -299,6 +180,11 @@ async def _patches_in_tree(node: Node, sglang: SGLangFacts) -> list[dict[str, st
         return []
     tree = await read_tree(node, PatchRequest(ids=ids, all_models=True, python=sglang.python))
     return [_patch_ref(each) for each in tree.plans]
+
+
+async def _tree_edits(node: Node, sglang: SGLangFacts) -> str | None:
+    """What differs from the release or commit beyond our patches: a number must not be compared without it."""
+    return await tree_integrity.brief(node, sglang.root, await node.agent.ledger(sglang.root)) if sglang.root else None
 
 
 async def _record(
@@ -322,6 +208,7 @@ async def _record(
         "allowed": list(allow),
         "simulated": node.simulated,
         "sglang": asdict(sglang),
+        "tree_edits": await _tree_edits(node, sglang),
         "patches": [*await _patches_in_tree(node, sglang), *(_overlay_refs(served) if served else [])],
         "overlay": served.name if served else None,
         "wiring": asdict(facts_from_configs(target_config, draft_config)),

@@ -143,6 +143,7 @@ async def fingerprint_of(node: Node, plan: ProbePlan) -> Fingerprint:
         sglang_version=sglang.get("version"),
         git_head=sglang.get("git_head"),
         git_dirty=sglang.get("git_dirty"),
+        tree_edits=record.get("tree_edits"),
         patches=tuple(PatchRef(each["id"], each["sha256"]) for each in record.get("patches") or []),
         argv=_without_run_config(plan.server.argv),
         env=plan.server.env,

@@ -10,7 +10,7 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from console.actions import apply_patch, free_gpus, launch_server, read_log, run_probe, stop_server
+from console.actions import apply_patch, deliver, free_gpus, launch_server, read_log, run_probe, stop_server
 from console.actions.patch_state import PatchRequest
 from console.errors import ConsoleError, NegativeResult, UsageError
 from console.launch.command import render
@@ -21,6 +21,7 @@ from console.probe.workload import workload_from_profile
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
+    from console.actions.await_ready import LaunchOutcome
     from console.actions.node import Node, Say
     from console.launch.loader import ResolvedProfile
     from console.logs.shapes import ShapeRow
@@ -54,6 +55,7 @@ class RunbookRequest:
     allow: tuple[str, ...] = ()
     start: str | None = None
     gpus: tuple[int, ...] = ()
+    delivery: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ async def plan(node: Node, request: RunbookRequest) -> RunbookPlan:
     resolved = await node.profile(request.profile, request.sets, request.env)
     baseline = resolved.profile.baseline
     steps = [Step("free", "this operator's servers end, GPUs are measured free")]
-    if resolved.profile.patches:
-        steps.append(Step("patch", f"{', '.join(resolved.profile.patches)} applied, read back and compiled"))
+    if resolved.profile.patch_ids:
+        steps.append(Step("patch", f"{', '.join(resolved.profile.patch_ids)} applied, read back and compiled"))
     if baseline:
         steps.append(Step("baseline", f"a stored run of {baseline.profile}, or one is made"))
     steps += [
@@ -196,8 +198,10 @@ class _Walk:
         return outcome.proof
 
     async def _patch(self) -> str:
-        request = PatchRequest(profile=self._plan.request.profile, sets=self._plan.request.sets)
-        outcome = await apply_patch.run(self._node, await apply_patch.plan(self._node, request), self._say)
+        request = PatchRequest(
+            profile=self._plan.request.profile, sets=self._plan.request.sets, delivery=self._plan.request.delivery
+        )
+        outcome = await deliver.run(self._node, await apply_patch.plan(self._node, request), self._say)
         if not outcome.ok:
             raise NegativeResult(outcome.proof, "`patch revert` takes it back.")
         return outcome.proof
@@ -230,7 +234,7 @@ class _Walk:
         return outcome.proof
 
     async def _shapes(self) -> str:
-        if not self._plan.resolved.profile.patches:
+        if not self._plan.resolved.profile.patch_ids:
             return "no shape lines are asked for by this profile"
         source = await read_log.find(self._node, (await self._server()).run_id)
         history = await read_log.read(self._node, source)
@@ -254,13 +258,16 @@ class _Walk:
         why = f" ({comparison.why})" if comparison.why else ""
         return f"{comparison.verdict}{why}; baseline {a}; candidate {b}; {len(comparison.differs)} differences"
 
-    async def _launched(self, profile: str) -> launch_server.LaunchOutcome:
+    async def _launched(self, profile: str) -> LaunchOutcome:
         request = self._plan.request
         own = profile == request.profile
         planned = await launch_server.plan(
             self._node, profile, request.sets if own else self._shared_sets(), request.env if own else (), request.allow
         )
-        return await launch_server.run(self._node, planned, self._say)
+        outcome = await launch_server.run(self._node, planned, self._say)
+        if not outcome.ok:
+            raise NegativeResult(outcome.proof, "`patch verify` shows what the overlay would serve.")
+        return outcome
 
     def _shared_sets(self) -> tuple[str, ...]:
         """What was set for the candidate alone must not reach the baseline; where it listens and logs must."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from console.actions.node import Inventory, Node
-    from remote_agent.protocol import Hello, LedgerEntry, ProbeRun
+    from remote_agent.protocol import Hello, OverlayInfo, ProbeRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Status:
     inventory: Inventory
     gpus: tuple[GpuVerdict, ...]
     probes: tuple[ProbeRun, ...]
-    ledger: tuple[LedgerEntry, ...]
+    overlays: tuple[OverlayInfo, ...]
     simulated: bool
 
     def lines(self) -> Iterator[str]:
@@ -51,8 +51,15 @@ class Status:
             ended = f" exit {run.exit_code}" if run.exit_code is not None else ""
             profile = (run.record.get("profile") or {}).get("name", "?")
             yield f"server {run.run_id} {run.state}{ended} port {run.port} {profile} by {run.operator}"
-        for entry in self.ledger:
+        yield from self._changes()
+
+    def _changes(self) -> Iterator[str]:
+        for entry in self.inventory.ledger:
             yield f"patched {entry.root}: {', '.join(entry.patches)} ({entry.state}) by {entry.operator}"
+        for overlay in self.overlays:
+            broken = f", BROKEN: {', '.join(overlay.broken)}" if overlay.broken else ""
+            names = ", ".join(map(str, overlay.manifest.get("patches") or ["?"]))
+            yield f"overlay {overlay.name} of {overlay.manifest.get('root')}: {names}{broken}"
 
     def to_json(self) -> dict[str, Any]:
         facts, sample = self.inventory.facts, self.inventory.sample
@@ -66,7 +73,8 @@ class Status:
             "holders": [asdict(holder) for holder in self.inventory.holders],
             "servers": [asdict(run) for run in self.inventory.runs],
             "probes": [asdict(run) for run in self.probes],
-            "patches": [asdict(entry) for entry in self.ledger],
+            "patches": [asdict(entry) for entry in self.inventory.ledger],
+            "overlays": [_overlay(each) for each in self.overlays],
         }
 
 
@@ -80,6 +88,11 @@ async def read(node: Node) -> Status:
         inventory=inventory,
         gpus=verdicts(inventory.sample, inventory.holders),
         probes=tuple(await node.agent.probes()) if has_state else (),
-        ledger=tuple(await node.agent.ledger("")) if has_state else (),
+        overlays=tuple(await node.agent.overlays()) if has_state else (),
         simulated=node.simulated,
     )
+
+
+def _overlay(each: OverlayInfo) -> dict[str, Any]:
+    held = {key: each.manifest.get(key) for key in ("root", "patches")}
+    return {"name": each.name, "path": each.path, **held, "broken": each.broken}

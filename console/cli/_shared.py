@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 node_argument = click.argument("node")
 
+CHANGING = ("patch-apply", "patch-revert", "patch-import", "draft-set", "draft-revert", "launch", "runbook")
+"""Verbs that change or run the files of a node: they first finish or undo a change that was cut short."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -72,10 +75,12 @@ def on_node(name: str, options: Options, work: Callable[[Node], Awaitable[int]],
     """Connect, run `work`, hang up; returns its exit code."""
     import asyncio  # 27 ms that --help need not pay
 
+    from console.actions import recover
     from console.cli._nodes import open_node
 
     async def connected() -> int:
         async with open_node(name, options, reconnect=reconnect) as node:
+            await recover.on_connect(node, say, change=options.verb in CHANGING and not options.dry_run)
             return await work(node)
 
     return asyncio.run(connected())
@@ -140,4 +145,5 @@ def error_json(error: ConsoleError) -> dict[str, Any]:
         "hint": error.hint,
         "detail": error.detail,
         "exit_code": error.exit_code,
+        **({"findings": error.findings} if error.findings else {}),
     }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set a profile key.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set an environment variable of the server.")
 @click.option("--allow", multiple=True, metavar="RULE", help="Launch in spite of this finding; recorded.")
+@click.option("--delivery", type=click.Choice(["overlay", "in-place"]), help="Of the patches; an overlay by default.")
 @click.option("--from", "start", metavar="STEP", help="Resume at this step.")
 @shared_options
 def COMMAND(node: str, options: Options, **chosen: Any) -> int:

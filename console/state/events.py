@@ -63,6 +63,7 @@ class InventoryRead:
     runs: tuple[ServerRun, ...]
     unreadable_pids: int
     reason: str
+    ledger: tuple[LedgerEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +171,8 @@ class TreeRead:
     profile: str
     files: tuple[PatchFile, ...]
     ledger: tuple[LedgerEntry, ...]
+    overlay: str = ""
+    """The name of the overlay that gives all of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,8 @@ class NodeState:
     simulated: bool = False
     hello: Hello | None = None
     facts: NodeFacts | None = None
+    ledger: tuple[LedgerEntry, ...] = ()
+    """Files of the node that are changed by us now: it is dirty while there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,8 @@ class LaunchView:
     profile: str
     command: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
+    wiring: tuple[str, ...] = ()
+    """Which layer outputs are captured, and what the draft was trained on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,8 @@ class PatchesState:
     profile: str = ""
     files: tuple[PatchFile, ...] = ()
     ledger: tuple[LedgerEntry, ...] = ()
+    overlay: str = ""
+    """The name of the overlay that gives all of `files` patched."""
     problem: str = ""
 
 

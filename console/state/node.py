@@ -18,6 +18,6 @@ def reduce(state: NodeState, event: Event) -> NodeState:
             return NodeState(name, operator, simulated)
         case AgentGreeted(hello):
             return replace(state, hello=hello)
-        case InventoryRead(facts=facts) if facts != state.facts:
-            return replace(state, facts=facts)
+        case InventoryRead(facts=facts, ledger=ledger) if (facts, ledger) != (state.facts, state.ledger):
+            return replace(state, facts=facts, ledger=ledger)
     return state

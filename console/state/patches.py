@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def reduce(state: PatchesState, event: Event) -> PatchesState:
     match event:
-        case TreeRead(root, version, profile, files, ledger):
-            return PatchesState(root, version, profile, files, ledger)
+        case TreeRead(root, version, profile, files, ledger, overlay):
+            return PatchesState(root, version, profile, files, ledger, overlay)
         case TreeReadFailed(problem):
             return replace(state, files=(), problem=problem)
     return state

@@ -103,6 +103,8 @@ class ConsoleApp(App[None]):
         before, self.state = self.state, state
         if state.link.is_up:
             self.failure = None
+        if state.link.is_up and not before.link.is_up and self._connected:
+            self._connected.read_for(self.current_mode)  # the screen was looked at before there was a link
         if state.runbook is not before.runbook and self._connected:
             self._connected.compare()  # a step that is done may have stored a run
         for notice in state.notices.recent:

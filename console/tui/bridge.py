@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from console.actions import recover
 from console.actions.judging import tp_size_of
 from console.errors import ConsoleError
 from console.logs.history import LogHistory
@@ -80,6 +81,7 @@ class Bridge:
     async def _open(self) -> None:
         self._stream.put(LinkChanged("connecting"))
         await self._session.open()
+        await recover.on_connect(self._node, lambda line: self._stream.put(Noticed("warn", line)), change=True)
 
     def _on_link(self, link: Link) -> None:
         self._stream.put(LinkChanged(link.name, link.reason))

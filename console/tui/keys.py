@@ -101,7 +101,8 @@ def _which_server(state: ConsoleState) -> str:
 def _why_no_revert(state: ConsoleState) -> str:
     if why := _why_no_change(state):
         return why
-    return "" if state.patches.ledger else "nothing is applied by this account on this node"
+    is_there = state.patches.ledger or state.patches.overlay
+    return "" if is_there else "nothing is applied by this account on this node"
 
 
 def _why_no_cancel(state: ConsoleState) -> str:
@@ -122,6 +123,7 @@ KEYS: tuple[Key, ...] = (
     Key("probe", "B", "Benchmark", "change", _why_no_probe),
     Key("stop", "S", "Stop", "change", _why_no_stop),
     Key("runbook", "R", "Runbook", "change", _why_no_profile),
+    Key("patch_in_place", "I", "Patch in place", "change", _why_no_profile, ("patches",), short="In place"),
     Key("revert", "X", "Revert patches", "change", _why_no_revert, ("patches",), short="Revert"),
     Key("clear", "c", "Clear checklist", "look", _why_no_clear, ("node",), short="Clear"),
     Key("reread", "r", "Re-read", "look"),

@@ -6,7 +6,16 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from console.actions import apply_patch, free_gpus, launch_server, revert_patch, run_probe, runbook, stop_server
+from console.actions import (
+    apply_patch,
+    deliver,
+    free_gpus,
+    launch_server,
+    revert_patch,
+    run_probe,
+    runbook,
+    stop_server,
+)
 from console.actions.patch_state import PatchRequest
 from console.node.free_plan import FreeRequest
 from console.state.events import RunbookMoved
@@ -58,11 +67,19 @@ async def _free(node: Node, _state: ConsoleState, _emit: Emit) -> Planned:
 
 
 async def _patch(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
-    plan = await apply_patch.plan(node, PatchRequest(profile=state.profiles.selected))
+    return await _patching(node, PatchRequest(profile=state.profiles.selected))
+
+
+async def _patch_in_place(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
+    return await _patching(node, PatchRequest(profile=state.profiles.selected, delivery="in-place"))
+
+
+async def _patching(node: Node, request: PatchRequest) -> Planned:
+    plan = await apply_patch.plan(node, request)
     blockers = "; ".join(f"{file.path}: {file.state}, {file.why}" for file in plan.blockers)
     nothing = () if plan.changes or blockers else ("nothing is to be put in: what is there is read and compiled again",)
     diff = "".join(file.diff for file in (*plan.changes, *plan.blockers))
-    return Planned((*plan.lines(), *nothing), lambda say: apply_patch.run(node, plan, say), diff, blockers)
+    return Planned((*plan.lines(), *nothing), lambda say: deliver.run(node, plan, say), diff, blockers)
 
 
 async def _revert(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
@@ -76,7 +93,9 @@ async def _launch(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
     view = translate.launch_view(state.profiles.selected, plan)
     # Findings before the command: on a small screen only the first lines are seen at once.
     findings = (f"{each.severity}: {each.message} [{each.rule}] {each.hint}".rstrip() for each in view.findings)
-    return Planned((*findings, *view.command), lambda say: launch_server.run(node, plan, say), refusal=refusal)
+    return Planned(
+        (*findings, *view.wiring, *view.command), lambda say: launch_server.run(node, plan, say), refusal=refusal
+    )
 
 
 async def _probe(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
@@ -137,6 +156,7 @@ class WalkOutcome:
 PLANS: dict[str, Plan] = {
     "free": _free,
     "patch": _patch,
+    "patch_in_place": _patch_in_place,
     "revert": _revert,
     "launch": _launch,
     "probe": _probe,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from console.actions import apply_patch, launch_server
+from console.actions import apply_overlay, apply_patch, launch_server
 from console.actions.patch_state import PatchRequest
 from console.errors import ConsoleError
 from console.state.events import (
@@ -30,7 +30,17 @@ if TYPE_CHECKING:
 async def inventory(node: Node, stream: EventStream) -> None:
     """Read facts, GPUs, holders and servers. Raises ConsoleError: who reads on and on decides what to do then."""
     found = await node.inventory()
-    stream.put(InventoryRead(found.facts, found.sample, found.holders, found.runs, found.unreadable_pids, found.reason))
+    stream.put(
+        InventoryRead(
+            found.facts,
+            found.sample,
+            found.holders,
+            found.runs,
+            found.unreadable_pids,
+            found.reason,
+            found.ledger,
+        )
+    )
 
 
 async def profiles(node: Node, stream: EventStream) -> None:
@@ -70,11 +80,14 @@ async def tree(node: Node, stream: EventStream, profile: str) -> None:
     """Read the installed tree and plan the profile's patches against it (every patch there is, if it wants none)."""
     try:
         plan = await apply_patch.plan(node, PatchRequest(profile=profile or None))
+        overlay = await apply_overlay.serving(node, plan.tree.root, plan.tree.plans)
     except ConsoleError as error:
         stream.put(TreeReadFailed(told(error)))
     else:
         read = plan.tree
-        stream.put(TreeRead(read.root, read.version or "", profile, translate.patch_files(plan), read.ledger))
+        files = translate.patch_files(plan, overlay)
+        name = overlay.name if overlay else ""
+        stream.put(TreeRead(read.root, read.version or "", profile, files, read.ledger, name))
 
 
 def runs(

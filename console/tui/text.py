@@ -42,6 +42,7 @@ VERDICT_TONES: dict[str, Tone] = {
     "died": "error",
     "lost": "error",
     "applied": "ok",
+    "overlaid": "ok",
     "appliable": "accent",
     "drifted": "error",
     "conflict": "error",

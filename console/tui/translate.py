@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from console.actions.launch_server import LaunchPlan
     from console.launch.library import Library
     from console.probe.stored import StoredRun
+    from remote_agent.protocol import OverlayInfo
 
 
 def steps(found: Iterable[runbook.Step]) -> tuple[Step, ...]:
@@ -36,12 +37,15 @@ def steps(found: Iterable[runbook.Step]) -> tuple[Step, ...]:
 
 def launch_view(profile: str, plan: LaunchPlan) -> LaunchView:
     findings = tuple(Finding(each.rule, each.severity, each.message, each.hint) for each in plan.findings)
-    return LaunchView(profile, tuple(shell_line(plan.command, wrap=True).splitlines()), findings)
+    command = tuple(shell_line(plan.command, wrap=True).splitlines())
+    return LaunchView(profile, command, findings, tuple(plan.examination.wiring()))
 
 
-def patch_files(plan: PatchPlanView) -> tuple[PatchFile, ...]:
+def patch_files(plan: PatchPlanView, overlay: OverlayInfo | None = None) -> tuple[PatchFile, ...]:
+    """The planned files; one that `overlay` gives patched is `overlaid`."""
+    served = {file["path"] for file in overlay.manifest["files"]} if overlay else set()
     return tuple(
-        PatchFile(each.patch_id, file.path, file.state, file.why, file.diff)
+        PatchFile(each.patch_id, file.path, "overlaid" if file.path in served else file.state, file.why, file.diff)
         for each in plan.tree.plans
         for file in each.files
     )
@@ -57,7 +61,7 @@ def profile_view(name: str, source: str, library: Library) -> ProfileView:
         name=name,
         source=source,
         description=profile.description,
-        patches=profile.patches,
+        patches=profile.patch_ids,
         speculative=profile.speculative.algorithm if profile.speculative else "",
         baseline=profile.baseline.profile if profile.baseline else "",
         varies=profile.baseline.varies if profile.baseline else (),

@@ -24,6 +24,7 @@ from console.remote import bundle
 from console.remote.bootstrap import AgentSettings
 from console.remote.session import Session
 from console.remote.transports.asyncssh_ import AsyncsshTransport
+from tests import drafts
 from tests.e2e import sshd
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 RUNS = 9
 PROGRAM = [sys.executable, "-c", "from console.cli import main; main()"]
 NODE = "gpu-node-1"
+KIMI = "torchspec-kimi-k25"
 
 
 def main() -> None:
@@ -40,9 +42,18 @@ def main() -> None:
         print(f"agent zip            {len(bundle.build().data):>9,} bytes   (target < 150,000)")
         _line("python -c pass", _median(lambda: _ran([sys.executable, "-c", "pass"])), "")
         _line("--help", _median(lambda: _ran([*PROGRAM, "--help"])), "(target < 150 ms)")
+        _lint(Path(folder))
         _first_paint()  # lays the embedded node out
         _line("first paint", statistics.median(_first_paint() for _ in range(RUNS)), "(target < 500 ms)")
         _ssh(Path(folder))
+
+
+def _lint(folder: Path) -> None:
+    """The story's draft on a release that captures other layers: its verdict and its fix."""
+    drafts.load(KIMI).with_ids(2, 30, 58).write(folder / "pair")
+    files = ["--draft", str(folder / "pair" / "draft"), "--target", str(folder / "pair" / "target")]
+    words = [*PROGRAM, "lint", "kimi-k2.5-eagle3-debug", *files, "--sglang-version", "0.5.13"]
+    _line("lint", _median(lambda: _ran(words, expected=1)), "(target < 1 s)")
 
 
 def _ssh(folder: Path) -> None:
@@ -111,8 +122,9 @@ def _end(pid: int, terminal: int) -> None:
     os.close(terminal)
 
 
-def _ran(argv: list[str]) -> None:
-    subprocess.run(argv, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+def _ran(argv: list[str], expected: int = 0) -> None:
+    done = subprocess.run(argv, check=False, capture_output=True, stdin=subprocess.DEVNULL)
+    assert done.returncode == expected, done.stderr
 
 
 def _timed(work: Callable[[], None]) -> float:

@@ -34,7 +34,7 @@ def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
     assert list(steps) == ["free", "patch", "baseline", "launch", "probe", "shapes", "compare"]
     assert {step["state"] for step in steps.values()} == {"done"}
     assert steps["free"]["proof"] == "8/8 GPUs free"
-    assert steps["patch"]["proof"] == "4 files applied, 4 compiled"
+    assert steps["patch"]["proof"] == "4 files overlaid, 4 compiled"
     assert "ready after" in steps["launch"]["proof"]
     assert "last dim 21504 on ranks 8/8" in steps["shapes"]["proof"]
     run, comparison = told["run"], told["comparison"]
@@ -59,7 +59,7 @@ def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
     assert {gpu["state"] for gpu in stopped["gpus"]} == {"free"}
     code, reverted, _ = console.run("patch", "revert", "demo", "--yes")
     assert code == 0
-    assert {file["state"] for file in reverted["files"]} == {"original"}
+    assert (reverted["files"], len(reverted["overlays_removed"])) == ([], 1)
 
 
 def test_wrong_wiring_stops_the_runbook_with_the_first_cause(console):
@@ -68,8 +68,15 @@ def test_wrong_wiring_stops_the_runbook_with_the_first_cause(console):
     code, told, _ = console.run(
         "runbook", "demo", PROFILE, "--yes", *sets, "--from", "launch", "--allow", "patch-missing"
     )
+    assert code == 5
+    assert "captures-mismatch" in told["error"]["hint"]
+    rules = ("patch-missing", "captures-mismatch", "layer-outputs")
+    allowed = [word for rule in rules for word in ("--allow", rule)]
+    code, told, _ = console.run("runbook", "demo", PROFILE, "--yes", *sets, "--from", "launch", *allowed)
     assert code == 6
     assert "mat1 and mat2 shapes cannot be multiplied" in told["error"]["message"]
+    assert told["error"]["findings"][0]["rule"] == "captures-mismatch"
+    assert "4 captures given, 3 wanted" in told["error"]["hint"]
     assert [step["state"] for step in told["steps"]][-4:] == ["failed", "waiting", "waiting", "waiting"]
 
 

@@ -41,18 +41,38 @@ async def test_the_plan_is_shown_and_neither_enter_nor_escape_changes_anything(d
         assert await driver.node.running() == []
 
 
-async def test_patches_are_applied_and_taken_back_by_their_keys(demo):
+async def test_patches_are_laid_over_the_tree_and_taken_back_by_their_keys(demo):
     async with demo.open() as driver:
         before = tree(demo.home)
         await driver.press("4")
         await driver.until_shown("nothing applied by this account")
-        await driver.until_shown("+++ b/srt/_spec_console_eagle3.py")
+        await driver.until_shown("+++ b/sglang/srt/_spec_console_eagle3.py")
         await driver.confirm("P")
+        await driver.until(lambda: driver.state.action.phase == "done")
+        assert driver.state.action.outcome == "4 files overlaid, 4 compiled"
+        assert tree(demo.home) == before
+        await driver.until_shown("serves these patches at the next launch; the tree is as it was")
+        assert [file.state for file in driver.state.patches.files] == ["overlaid"] * 4
+        assert "PATCHED" not in driver.screen()
+        await driver.confirm("X")
+        await driver.until(lambda: driver.state.action.phase == "done")
+        await driver.until_shown("nothing applied by this account")
+
+
+async def test_patches_go_into_the_tree_by_another_key_and_every_screen_says_that_it_is_dirty(demo):
+    async with demo.open() as driver:
+        before = tree(demo.home)
+        await driver.press("4")
+        await driver.until_shown("nothing applied by this account")
+        await driver.confirm("I")
         await driver.until(lambda: driver.state.action.phase == "done")
         assert driver.state.action.outcome == "4 files applied, 4 compiled"
         assert tree(demo.home) != before
-        await driver.until_shown("applied: eagle3-shapes by")
+        await driver.until_shown("applied in place: eagle3-shapes by")
         assert [file.state for file in driver.state.patches.files] == ["applied"] * 4
+        for number in "123564":
+            await driver.press(number)
+            await driver.until_shown("PATCHED eagle3-shapes")
         await driver.confirm("X")
         await driver.until(lambda: driver.state.action.phase == "done")
         assert tree(demo.home) == before

@@ -15,7 +15,7 @@ async def test_the_runbook_is_walked_by_keys_to_its_end(demo):
         ]
         proofs = {step.id: step.proof for step in driver.state.runbook.steps}
         assert proofs["free"] == "8/8 GPUs free"
-        assert proofs["patch"] == "4 files applied, 4 compiled"
+        assert proofs["patch"] == "4 files overlaid, 4 compiled"
         assert "ready after" in proofs["launch"]
         assert "last dim 21504 on ranks 8/8" in proofs["shapes"]
         assert "withheld" in proofs["compare"]

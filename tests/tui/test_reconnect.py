@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.state.events import ProfileSelected
+from console.state.events import LinkChanged, ProfileSelected
 
 if TYPE_CHECKING:
     from console.logs.history import LogHistory
@@ -54,3 +54,12 @@ def _append(path: Path, start: int, end: int) -> None:
 
 def _marked(history: LogHistory) -> list[str]:
     return [record.text for record in history.records if record.text.startswith("MARK")]
+
+
+async def test_a_screen_that_was_looked_at_without_a_link_is_read_when_there_is_one(demo):
+    async with demo.open() as driver:
+        await driver.put(LinkChanged("reconnecting", "EOF"))
+        await driver.press("3")
+        await driver.until_shown("not connected: reconnecting")
+        await driver.put(LinkChanged("connected"))
+        await driver.until_shown("captures the outputs of layers 2, 30, 58")

@@ -85,6 +85,9 @@ def _told(profiles: ProfilesState, state: ConsoleState) -> Iterator[Line | str]:
         yield ("planning on the node…" if state.link.is_up else f"not connected: {state.link.name}", "dim")
     else:
         yield from _findings(profiles)
+        if profiles.launch.wiring:
+            yield ""
+            yield from profiles.launch.wiring
         yield ""
         yield from profiles.launch.command
 

@@ -93,13 +93,15 @@ def _tree(state: ConsoleState) -> Iterator[Line | str]:
 
 
 def _applied(patches: PatchesState) -> Line:
+    if not patches.ledger and patches.overlay:
+        return (f"overlay {patches.overlay} serves these patches at the next launch; the tree is as it was", "ok")
     if not patches.ledger:
         return ("nothing applied by this account", "dim")
-    intents = sum(entry.state == "intent" for entry in patches.ledger)
+    intents = sum(entry.is_cut_short for entry in patches.ledger)
     if intents:
         return (f"{intents} application(s) begun and not finished: X takes them back", "error")
     names = dict.fromkeys(name for entry in patches.ledger for name in entry.patches)
-    return (f"applied: {', '.join(names)} by {patches.ledger[-1].operator}; X takes it back", "ok")
+    return (f"applied in place: {', '.join(names)} by {patches.ledger[-1].operator}; X takes it back", "ok")
 
 
 SCREEN = PatchesScreen

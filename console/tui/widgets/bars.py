@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from console.state.model import ActionState, ConsoleState, LinkState
     from console.tui.keys import Group, Key
     from console.tui.text import Line, Tone
+    from remote_agent.protocol import LedgerEntry
 
 _LINK_TONES: dict[str, Tone] = {
     "connecting": "accent",
@@ -107,10 +108,19 @@ def _node(state: ConsoleState) -> Iterator[Line | str]:
     yield (state.node.name or "…", "head")
     if state.node.simulated:
         yield (" SIMULATED", "warn")
+    if state.node.ledger:
+        yield from _dirty(state.node.ledger)
     if state.node.facts:
         yield (f" {state.node.facts.hostname}", "dim")
     if state.gpus.sample:
         yield (f" gpus by {state.gpus.sample.source}", "dim")
+
+
+def _dirty(ledger: tuple[LedgerEntry, ...]) -> Iterator[Line]:
+    if any(entry.is_cut_short for entry in ledger):
+        yield (" HALF PATCHED", "error")
+    else:
+        yield (f" PATCHED {' '.join(dict.fromkeys(name for entry in ledger for name in entry.patches))}", "warn")
 
 
 def _link(link: LinkState) -> Iterator[Line | str]:
