@@ -123,7 +123,7 @@ KEYS: tuple[Key, ...] = (
     Key("probe", "B", "Benchmark", "change", _why_no_probe),
     Key("stop", "S", "Stop", "change", _why_no_stop),
     Key("runbook", "R", "Runbook", "change", _why_no_profile),
-    Key("patch_in_place", "I", "Patch in place", "change", _why_no_profile, ("patches",), short="In place"),
+    Key("patch_in_place", "I", "Patch in place", "change", _why_no_profile, ("patches",), short="Tree"),
     Key("revert", "X", "Revert patches", "change", _why_no_revert, ("patches",), short="Revert"),
     Key("clear", "c", "Clear checklist", "look", _why_no_clear, ("node",), short="Clear"),
     Key("reread", "r", "Re-read", "look"),
