@@ -2,7 +2,8 @@
 
 All three patches together, no record left out, one greedy request. What a cycle tells was first seen on H200s
 (0.5.12.post1, 5 steps, 6 draft tokens): the target's verify over six rows, one draft extend, four draft decodes.
-SPEC_CONSOLE_FULL=1 adds what the default leaves out for its time: both in place, worker v1 unpatched, and an embedding.
+SPEC_CONSOLE_FULL=1 adds what the default leaves out for its time: worker v2, both in place, worker v1 unpatched, one
+layer early, and an embedding.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Release:
 
 V1 = Release("cpu-deepseek-v1", "EAGLEWorker", "DRAFT_EXTEND", packed=False, extends_drafted=False)
 V2 = Release("cpu-deepseek-eagle3", "EAGLEWorkerV2", "DRAFT_EXTEND_V2", packed=True, extends_drafted=True)
-CASES = [(V2, "overlay"), (V1, "overlay"), *([(V2, "in-place"), (V1, "in-place")] if FULL else [])]
+CASES = [(V1, "overlay"), *([(V2, "overlay"), (V2, "in-place"), (V1, "in-place")] if FULL else [])]
+MORE = pytest.mark.skipif(not FULL, reason="more starts: SPEC_CONSOLE_FULL=1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,7 @@ def test_no_state_of_the_prefill_is_another_one_or_the_embedding(served):
     assert call.embed == (0,) * STATES
 
 
+@MORE
 def test_both_releases_and_both_deliveries_capture_the_same(served, serve):
     (call,) = served.told.calls(0, "target.aux", "EXTEND")
     (other,) = serve(V2, "overlay").told.calls(0, "target.aux", "EXTEND")
@@ -271,6 +274,7 @@ def test_an_overlay_serves_every_rank(served, request):
     assert {f"sglang.{path.removeprefix('sglang/')[:-3].replace('/', '.')}" for path in served.planned} >= of_ranks[0]
 
 
+@MORE
 def test_one_layer_early_shows_in_the_digests(serve):
     """The same widths; but what the draft takes for its second state is what it was trained to take for its first."""
     early = serve(V2, "overlay", FEW_TOKENS, "${models}/early")
@@ -281,7 +285,7 @@ def test_one_layer_early_shows_in_the_digests(serve):
     assert call.sums[1] == good.sums[0], "both are the output of layer 2"
 
 
-@pytest.mark.skipif(not FULL, reason="one more start: SPEC_CONSOLE_FULL=1")
+@MORE
 def test_a_captured_embedding_is_named(serve, site, tmp_path):
     """Ids 0, 4, 7 of 0.5.20's DeepSeek are the embedding and the outputs of layers 3 and 6."""
     config = json.loads((site.cpu.pair / "draft" / "config.json").read_text())
