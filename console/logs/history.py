@@ -7,18 +7,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from console.logs.classify import classify
+from console.logs.charts import Charts
+from console.logs.classify import classify_all
+from console.logs.clock import LogClock
+from console.logs.continuation import Continuation
+from console.logs.crashes import Crashes
+from console.logs.cycles import Cycles
+from console.logs.digests import Digests
+from console.logs.flow import flow
 from console.logs.highlight import without_secrets
+from console.logs.hints import Batching
+from console.logs.notable import KINDS as NOTABLE_KINDS
 from console.logs.notable import Notable
 from console.logs.overlay import OverlayFold
-from console.logs.phases import Cause, LaunchPhase, PhaseFold
+from console.logs.phases import TAIL_LIMIT, Cause, LaunchPhase, PhaseFold
 from console.logs.record import UNCLAIMED, Record
 from console.logs.replay import Replay
 from console.logs.shapes import RowVerdict, ShapeRow, ShapeTable
 from console.logs.split import LineSplitter
 from console.logs.stats import DecodeStats
+from console.logs.values import ValueTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,12 +63,22 @@ class LogHistory:
         """Records by kind, all that ever came."""
         self.shapes = ShapeTable(tp_size)
         self.stats = DecodeStats()
+        self.series = Charts(self.stats)
+        self.cycles = Cycles()
+        self.digests = Digests()
+        self.crashes = Crashes()
+        self.values = ValueTable()
         self.overlay = OverlayFold()
         self.notable = Notable()
         self.replay = Replay()
+        self.batching = Batching()
+        """What `server_args=` told of batches: by it numbers of rows are explained."""
         self._splitter = LineSplitter()
+        self._continuation = Continuation()
+        self._clock = LogClock()
         self._phases = PhaseFold()
         self._samples: dict[str, str] = {}
+        self._folds = self._by_kind()
 
     @property
     def phase(self) -> LaunchPhase:
@@ -91,35 +112,57 @@ class LogHistory:
         """Bytes of the file that were jumped over."""
         return self._splitter.missed_bytes
 
-    def feed(self, offset: int, data: bytes) -> list[Record]:
-        """Take in `data`, found at byte `offset` of the file, and return the records that it completed."""
-        return self._keep(self._splitter.feed(offset, data))
+    def feed(self, offset: int, data: bytes, at: float | None = None) -> list[Record]:
+        """Take in `data`, found at byte `offset` of the file, and return the records that it completed.
+
+        `at`: when it came, in seconds of any clock that only goes on; rates are then per second of that clock, else of
+        the log's own.
+        """
+        records = self._keep(self._splitter.feed(offset, data))
+        now = self._clock.seconds if at is None else at
+        if now is not None:
+            self.shapes.tick(now)
+        return records
 
     def finish(self) -> list[Record]:
         """Take in the half line at the end of the file, if any."""
         return self._keep(self._splitter.finish())
 
-    def reset(self, offset: int = 0) -> list[Record]:
-        """Go on at `offset` of a file that was truncated or replaced; what is known stays known."""
-        return self._keep(self._splitter.reset(offset))
+    def reset(self, offset: int = 0, reason: str = "", lost: int = 0) -> list[Record]:
+        """Go on at `offset` of a file that was truncated or replaced; what is known stays known.
+
+        With a reason there is a record of kind `log_gap`, with the bytes that are lost.
+        """
+        return self._keep(self._splitter.reset(offset, reason, lost))
 
     def unclaimed(self) -> dict[str, object]:
         """Return how many lines no parser knew, with the first of each form, cut: `{count, samples[]}`."""
         return {"count": self.counts[UNCLAIMED], "samples": [without_secrets(each) for each in self._samples.values()]}
 
     def to_json(self, judge: Callable[[ShapeRow], RowVerdict] | None = None) -> dict[str, object]:
-        """Return the form of `logs --shapes`: shapes, records, unclaimed, stats."""
+        """Return the form of `logs --shapes`: what the log's records say together."""
         return {
             "shapes": self.shapes.to_json(judge),
+            "flow": flow(self.shapes.rows(), judge).to_json(),
             "records": dict(sorted(self.counts.items())),
             "unclaimed": self.unclaimed(),
             "stats": self.stats.to_json(),
+            "cycles": self.cycles.to_json(),
+            "digests": self.digests.to_json(),
+            "crashes": [crash.to_json() for crash in self.crashes.groups()],
         }
 
     def _keep(self, lines: Iterable[RawLine]) -> list[Record]:
-        records = [record for line in lines for record in classify(line)]
+        follow = self._continuation.follow
+        records = [follow(record) for record in classify_all(lines)]
+        folds = self._folds
         for record in records:
-            self._fold(record)
+            if record.ts is not None or record.ranks:
+                self._head(record)
+            for fold in folds.get(record.kind, ()):
+                fold(record)
+        self.counts.update([record.kind for record in records])
+        self._phases.remember([record.text for record in islice(reversed(records), TAIL_LIMIT)][::-1])
         self._remember(records)
         self.version += bool(records)
         return records
@@ -130,25 +173,65 @@ class LogHistory:
         while len(self.records) > self._records_limit or self._characters > CHARACTERS_LIMIT:
             self._characters -= len(self.records.popleft().text)
 
-    def _fold(self, record: Record) -> None:
-        self.counts[record.kind] += 1
-        self.shapes.fold(record)
-        self.stats.fold(record)
-        self.overlay.fold(record)
-        self.replay.fold(record)
-        if record.kind == "server_args":
-            self.notable.begin_launch(anew=self._phases.is_over)
-        self.notable.fold(record)
-        self._phases.fold(record)
-        if record.kind == "server_args" and self.shapes.tp_size is None:
-            self._learn_ranks(record)
-        elif record.kind == UNCLAIMED:
-            self._sample(record)
+    def _by_kind(self) -> dict[str, list[Callable[[Record], None]]]:
+        """What takes in which kind of record, in order: most lines are shapes, and few folds want them."""
+        wanted: tuple[tuple[Callable[[Record], None], Iterable[str]], ...] = (
+            (self._launch, ("server_args",)),
+            (self._stage, ("server_args", "load_weight", "graph_capture", "ready", "decode_batch")),
+            (self.shapes.fold, ("tensor_shape",)),
+            (self.replay.fold, ("tensor_shape", "decode_batch", "ready", "server_args")),
+            (self.stats.fold, ("decode_batch", "prefill_batch", "server_args")),
+            (self._chart, ("decode_batch",)),
+            (self._cycle, ("eagle3_cycle",)),
+            (self.digests.fold, ("eagle3_digest",)),
+            (self.values.fold, ("tensor_values",)),
+            (self.crashes.fold, ("failure", "torch_error", "traceback")),
+            (self.overlay.fold, ("overlay",)),
+            (self.notable.fold, NOTABLE_KINDS),
+            (self._phases.fold, self._phases.kinds),
+            (self._sample, (UNCLAIMED,)),
+        )
+        folds: dict[str, list[Callable[[Record], None]]] = {}
+        for fold, kinds in wanted:
+            for kind in kinds:
+                folds.setdefault(kind, []).append(fold)
+        return folds
 
-    def _learn_ranks(self, record: Record) -> None:
+    def _head(self, record: Record) -> None:
+        """Take in the head of a record of any kind: its time, and who speaks."""
+        if record.ts is not None:
+            self._clock.read(record.ts)
+            self.shapes.ts = record.ts
+        if record.ranks:
+            self.notable.hear(record.ranks)
+
+    def _launch(self, record: Record) -> None:
+        """A server begins, perhaps after another one in the same file."""
+        if self._phases.is_over:
+            self.crashes.clear()
+        self.notable.begin_launch(anew=self._phases.is_over)
+        self.series.clear()
+        self.cycles.clear()
+        self.digests.clear()
+        self.batching = Batching.of(record.fields)
         tp_size, pp_size = record.fields.get("tp_size"), record.fields.get("pp_size", 1)
-        if isinstance(tp_size, int) and isinstance(pp_size, int):
+        if self.shapes.tp_size is None and isinstance(tp_size, int) and isinstance(pp_size, int):
             self.shapes.tp_size = tp_size * pp_size
+
+    def _stage(self, record: Record) -> None:
+        """Tell the table whether lines come from a capture, from warming up, or from serving."""
+        if record.kind in {"ready", "decode_batch"}:
+            self.shapes.enter("")
+        elif record.kind != "graph_capture":
+            self.shapes.enter("warm-up")
+        elif record.ranks.get("TP", 0) == 0 and record.fields.get("edge") in {"begin", "end"}:
+            self.shapes.enter("capture" if record.fields["edge"] == "begin" else "warm-up")
+
+    def _chart(self, record: Record) -> None:
+        self.series.add(self.stats.windows[-1])
+
+    def _cycle(self, record: Record) -> None:
+        self.cycles.fold(record, self.shapes.ts)
 
     def _sample(self, record: Record) -> None:
         message = record.text.rpartition("] ")[2] if record.ts else record.text

@@ -6,13 +6,14 @@ It stays small however long the log: a file of gigabytes, or thousands of lines 
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from console.logs.parsers.traceback import exception_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from console.logs.record import Record
 
 FIRST_LIMIT = 64
@@ -32,6 +33,7 @@ _KINDS = frozenset(
 )
 _ENDS_A_LIFE = frozenset({"decode_batch", "prefill_batch", "access_log", "failure", "torch_error", "glog"})
 """Kinds that belong to the launch before, when a new one begins in the same file: its own remarks come after these."""
+KINDS = _KINDS | _ENDS_A_LIFE
 _MAY_THROW = frozenset({"failure", "torch_error", "traceback"})
 
 
@@ -51,11 +53,8 @@ class Notable:
         self._life_ended_at = 0
 
     def fold(self, record: Record) -> None:
-        """Take in a record; most kinds only pass."""
+        """Take in a record of KINDS."""
         self._count += 1
-        rank = record.ranks.get("TP")
-        if rank is not None and rank < RANKS_LIMIT:
-            self.ranks.add(rank)
         if record.kind in _ENDS_A_LIFE:
             self._life_ended_at = self._count
         if record.kind not in _KINDS:
@@ -64,6 +63,12 @@ class Notable:
             return
         if record.fields.get("part") != "usage":
             self._keep(record)
+
+    def hear(self, ranks: Mapping[str, int]) -> None:
+        """Take in the ranks of a record of any kind."""
+        rank = ranks.get("TP")
+        if rank is not None and rank < RANKS_LIMIT:
+            self.ranks.add(rank)
 
     def begin_launch(self, *, anew: bool) -> None:
         """A server begins; `anew`: after another one in the same file, whose records are forgotten."""
@@ -99,7 +104,7 @@ class Notable:
 
     def _keep(self, record: Record) -> None:
         if len(record.text) > TEXT_LIMIT:
-            record = replace(record, text=record.text[:TEXT_LIMIT])
+            record = record._replace(text=record.text[:TEXT_LIMIT])
         first = self._first.setdefault(record.kind, [])
         last = self._last.setdefault(record.kind, deque(maxlen=LAST_LIMIT))
         (first if len(first) < FIRST_LIMIT else last).append((self._count, record))

@@ -29,3 +29,5 @@ class Parser:
     """How messages of this kind may begin, START_LENGTH characters or more each: the cheapest way to be found."""
     hints: tuple[str, ...] = ()
     """Words of which each message without such a start holds at least one. Coarse is fine: few are better."""
+    marker: str = ""
+    """How each message of this kind begins, and of no other: `[NAME] `. Such a line is not taken apart to be found."""

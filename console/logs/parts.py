@@ -2,7 +2,7 @@
 
 Head since 0.4.6: `[2026-02-20 10:02:11 DP0 TP3] message`, with milliseconds under SGLANG_LOG_MS; which rank parts there
 are, and their order, varies by release, so they are a map. tqdm bars and print() leave no newline, so a head or a debug
-marker may stand in mid-line.
+marker may stand in mid-line. vLLM's head is `INFO 01-02 03:04:05 [module.py:7] message`, its ranks in the wrapper.
 """
 
 from __future__ import annotations
@@ -28,13 +28,18 @@ _WRAPPER = re.compile(
     r"[\w.-]{1,80} {1,40}\| "  # docker compose: 'sglang  | '
     r"|\(\w{1,80} pid=\d{1,10}(?:, ip=[\d.]{1,20})?\) "  # ray, vllm: '(RayWorkerWrapper pid=10858, ip=10.0.0.8) '
     r"|\d{4}-\d\d-\d\dT[\d:.]{8,20}(?:Z|[+-]\d\d:\d\d) "  # docker logs -t, kubectl --timestamps
+    r"|\[pod/[\w.-]{1,253}/[\w.-]{1,253}\] "  # kubectl logs --prefix
 )
+_VLLM_HEAD = re.compile(
+    r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?) \[[\w./-]{1,120}:\d{1,7}\] ?"
+)
+_WORKER_RANKS = re.compile(r"\(\w{0,60}?((?:_[A-Z]{2,10}\d{1,6}){1,8}) pid=")
 _HEAD = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?)((?: [A-Z_]{1,20}\d{1,9}){0,12})\](?: |$)")
 _TORCH_RANK = re.compile(r"\[rank(\d{1,9})\]:\s?")
 _BOUNDARY = re.compile(
     r"\[(?:(?:EAGLE3_(?:DEBUG|DIGEST|CYCLE)|SPEC_CONSOLE_OVERLAY)\] |\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"
 )
-_RANK = re.compile(r"([A-Z_]+)(\d+)")
+_RANK = re.compile(r"([A-Z][A-Z_]*)(\d+)")
 
 
 class Part(NamedTuple):
@@ -80,12 +85,15 @@ def _only_wrappers(text: str) -> bool:
 def _part(text: str) -> Part:
     if text.startswith(_MARKERS):
         return Part(text, None, NO_RANKS, text)
-    at = 0 if text.startswith(("[", " ")) else peel(text)
+    at = 0 if text.startswith(("[", " ")) and not text.startswith("[pod/") else peel(text)
     head = _HEAD.match(text, at) or (_HEAD.match(text.lstrip(" ")) if text.startswith(" ") else None)
     if head:
         return Part(text, head[1], _ranks(head[2]), head.string[head.end() :])
     if torch_rank := _TORCH_RANK.match(text, at):
         return Part(text, None, MappingProxyType({"rank": int(torch_rank[1])}), text[torch_rank.end() :])
+    if vllm := _VLLM_HEAD.match(text, at):
+        worker = _WORKER_RANKS.search(text, 0, at)
+        return Part(text, vllm[1], _ranks(worker[1]) if worker else NO_RANKS, text[vllm.end() :])
     return Part(text, None, NO_RANKS, text[at:] if at else text)
 
 

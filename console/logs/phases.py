@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal
 from console.logs.parsers.traceback import exception_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from console.logs.record import Record
 
 TAIL_LIMIT = 40
@@ -78,12 +80,19 @@ class PhaseFold:
         }
 
     def fold(self, record: Record) -> None:
-        """Take in a record."""
-        if record.text:
-            self.tail.append(record.text)
+        """Take in a record; most kinds only pass."""
         step = self._steps.get(record.kind)
         if step:
             step(record)
+
+    def remember(self, texts: Iterable[str]) -> None:
+        """Keep the last lines, for the report of a death."""
+        self.tail.extend(text for text in texts if text)
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds that do not only pass."""
+        return frozenset(self._steps)
 
     @property
     def is_over(self) -> bool:

@@ -14,6 +14,8 @@ TENSORS_LIMIT = 64
 """Tensors read from one line."""
 _NAME_REACH = 160
 """Characters before a shape in which its name is looked for."""
+_VALUES_REACH = 400
+"""Characters behind a name or a shape in which values are looked for."""
 
 _SHAPE = re.compile(
     r"torch\.Size\(\[([\d, ]{0,120})\]\)"
@@ -23,6 +25,9 @@ _RANK = re.compile(r"\[(?:\w{1,20} )?(?:rank ?|TP)(\d{1,6})\]")
 _DTYPE = re.compile(r"\btorch\.(bfloat16|float\w{1,12}|u?int\d{1,2}|half|bool)\b|\b(bf16|fp16|fp32|fp8)\b")
 _SHORT_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "half": "float16", "fp32": "float32", "fp8": "float8"}
 _DEVICE = re.compile(r"\b(cuda:\d{1,3}|cpu)\b")
+_VALUE = re.compile(
+    r"\b((?:abs)?max|min|mean|std|nan|inf)=(-?(?:\d{1,18}(?:\.\d{1,18})?(?:[eE][+-]?\d{1,4})?|nan|inf)\b)"
+)
 _TAG = re.compile(r"\[[^\]]{0,80}\]|={2,}>?")
 _PAIR = re.compile(r"\b[\w.]{1,80}=(?=[^\s,]{1,80}(?:[,\s]|$))[^\s,]{1,80},?")
 _DECORATION = re.compile(r"(?:\.?\bshapes?|\.size\(\))[ =:]{0,4}$")
@@ -37,6 +42,16 @@ class Tensor:
     shape: tuple[int, ...]
     dtype: str | None = None
     device: str | None = None
+    values: tuple[tuple[str, float], ...] = ()
+    """What was printed of its values: max, min, mean, std, and how many are nan or inf."""
+
+
+def printed_values(text: str) -> tuple[tuple[str, float], ...]:
+    """Return (name, number) of a value summary, each name once: `mean=0.0021 std=nan nan=43008`."""
+    found: dict[str, float] = {}
+    for name, number in _VALUE.findall(text, 0, _VALUES_REACH):
+        found.setdefault(name, float(number))
+    return tuple(found.items())
 
 
 def printed_tensors(message: str) -> tuple[Tensor, ...]:
@@ -68,7 +83,7 @@ def _tensor(before: str, shape: tuple[int, ...], after: str) -> Tensor:
     near = after[:_NAME_REACH]
     dtype = _DTYPE.search(near) or _DTYPE.search(before)
     device = _DEVICE.search(near) or _DEVICE.search(before)
-    return Tensor(_name(before), shape, _dtype(dtype), device[1] if device else None)
+    return Tensor(_name(before), shape, _dtype(dtype), device[1] if device else None, printed_values(after))
 
 
 def _dtype(match: re.Match[str] | None) -> str | None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,12 +13,14 @@ UNCLAIMED = "unclaimed"
 BLANK = "blank"
 """The kind of a line without text; not counted as unclaimed."""
 
+GAP_KIND = "log_gap"
+"""The kind of what the console itself says in a log: the file began anew, bytes of it are lost."""
+
 NO_FIELDS: Mapping[str, object] = MappingProxyType({})
 NO_RANKS: Mapping[str, int] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(NamedTuple):
     """A part of a log line, and which parser claimed it. The texts of a line's records join to the line."""
 
     kind: str
@@ -29,9 +30,9 @@ class Record:
     """The part as it stands in the log, its head included: hostile plain text."""
     ts: str | None = None
     """Local time of the server as printed, `2026-02-20 10:02:11`, sometimes with milliseconds."""
-    ranks: Mapping[str, int] = field(default_factory=lambda: NO_RANKS)
+    ranks: Mapping[str, int] = NO_RANKS
     """Rank parts of the head as printed, such as `{"DP": 0, "TP": 3}`; torch's own `[rank3]:` is `{"rank": 3}`."""
-    fields: Mapping[str, object] = field(default_factory=lambda: NO_FIELDS)
+    fields: Mapping[str, object] = NO_FIELDS
     """What the parser read, by the field's own words."""
 
     @property

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+from console.logs import docker
 
 TEXT_LIMIT = 65_536
 """Bytes of a line that become text. SGLang's longest useful line, `server_args=`, has 9 kB; a watchdog's dump may have
@@ -21,13 +22,15 @@ _ESCAPES = re.compile(
     r"|\x1b[ -/]+[0-~]"
     r"|\x1b[0-~]"
 )
+_DOCKER = docker.START.decode()
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 
-End = Literal["\n", "\r", ""]
+End = Literal["\n", "\r", "", "gap"]
+GAP: End = "gap"
+"""Ends a line that no log wrote: it says that the file began anew, or that bytes of it are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class RawLine:
+class RawLine(NamedTuple):
     """One line of a log."""
 
     offset: int
@@ -37,7 +40,10 @@ class RawLine:
     text: str
     """The line without escapes and control characters: plain text, never markup."""
     end: End = "\n"
-    """How it ended: `\\r` is a line that the next one overwrites, empty one that was never finished."""
+    """How it ended: `\\r` is a line that the next one overwrites, empty one that was never finished.
+
+    Of a gap: `length` is the number of bytes that are lost, `text` says why.
+    """
     cut: bool = False
     """True when the text holds only the first TEXT_LIMIT bytes."""
 
@@ -54,6 +60,8 @@ class LineSplitter:
         self._kept_size = 0
         self._cut = False
         self._held_cr = False
+        self._partial = ""
+        """The begin of a line that docker wrote in parts."""
         self.missed_bytes = 0
         """Bytes that were jumped over, because a chunk began behind the end of the one before."""
 
@@ -67,7 +75,7 @@ class LineSplitter:
         data = self._align(offset, data, lines)
         if not data:
             return lines
-        position = self._settle_cr(data, lines)
+        position = self._plain(data, self._settle_cr(data, lines), lines)
         for match in _ENDS.finditer(data, position):
             begin, end = match.span()
             self._take(data[position:begin])
@@ -91,10 +99,16 @@ class LineSplitter:
             self._end("", 0, lines)
         return lines
 
-    def reset(self, offset: int) -> list[RawLine]:
-        """Start anew at `offset` (a truncated or replaced file); return the half line that was held."""
+    def reset(self, offset: int, reason: str = "", lost: int = 0) -> list[RawLine]:
+        """Start anew at `offset` (a truncated or replaced file); return the half line that was held, and a gap.
+
+        The gap stands for `reason` and for `lost` bytes that nobody can read any more; without a reason there is none.
+        """
         lines = self.finish()
         self._next = self._start = offset
+        if reason:
+            told = f"{reason}; {lost:,} bytes are lost" if lost else reason
+            lines.append(RawLine(offset, lost, _CONTROLS.sub("", told), GAP))
         return lines
 
     def _align(self, offset: int, data: bytes, lines: list[RawLine]) -> bytes:
@@ -103,8 +117,9 @@ class LineSplitter:
         if offset < self._next:
             return data[self._next - offset :]
         if offset > self._next:
-            self.missed_bytes += offset - self._next
-            lines += self.reset(offset)
+            missed = offset - self._next
+            self.missed_bytes += missed
+            lines += self.reset(offset, "the log goes on further down", missed)
         return data
 
     def _settle_cr(self, data: bytes, lines: list[RawLine]) -> int:
@@ -114,6 +129,30 @@ class LineSplitter:
         is_crlf = data.startswith(b"\n")
         self._end("\n" if is_crlf else "\r", 1 + is_crlf, lines)
         return int(is_crlf)
+
+    def _plain(self, data: bytes, position: int, lines: list[RawLine]) -> int:
+        """Take whole lines of printable ASCII, the most there are, at once; return where the rest of `data` begins."""
+        end = data.rfind(b"\n") + 1
+        begin = data.find(b"\n", position) + 1 if self._length else position
+        if end <= begin or not data.isascii():
+            return position
+        texts = data[begin : end - 1].decode("ascii").split("\n")
+        if texts[0].startswith(_DOCKER):
+            return position
+        if not "".join(texts).isprintable() or max(map(len, texts)) > self._limit:
+            return position
+        if begin > position:
+            if b"\r" in data[position:begin]:
+                return position
+            self._take(data[position : begin - 1])
+            self._end("\n", 1, lines)
+        start = self._start
+        for text in texts:
+            length = len(text)
+            lines.append(RawLine(start, length, text))
+            start += length + 1
+        self._start = start
+        return end
 
     def _take(self, piece: bytes) -> None:
         self._length += len(piece)
@@ -127,9 +166,24 @@ class LineSplitter:
             self._kept.append(piece)
             self._kept_size += len(piece)
 
+    def _unwrap(self, raw: bytes, lines: list[RawLine]) -> bool:
+        """Take a line of docker's JSON: its text stands at the place of the whole. False: it is none."""
+        text = docker.unwrap(raw)
+        if text is None:
+            return False
+        text = self._partial + text
+        is_whole = text.endswith("\n") or len(text) > self._limit
+        self._partial = "" if is_whole else text
+        if is_whole:
+            bars = [bar for bar in text.rstrip("\r\n").split("\r") if bar] or [""]
+            lines += [RawLine(self._start, self._length, _clean(bar)) for bar in bars]
+        return True
+
     def _end(self, end: End, end_length: int, lines: list[RawLine]) -> None:
         if self._length or end != "\r":  # tqdm puts its CR before the bar: the empty line in front of it says nothing
-            lines.append(RawLine(self._start, self._length, _text(b"".join(self._kept), self._cut), end, self._cut))
+            raw = b"".join(self._kept)
+            if not (raw.startswith(docker.START) and self._unwrap(raw, lines)):
+                lines.append(RawLine(self._start, self._length, _text(raw, self._cut), end, self._cut))
         self._start += self._length + end_length
         self._length = self._kept_size = 0
         self._kept.clear()
@@ -138,6 +192,10 @@ class LineSplitter:
 
 def _text(raw: bytes, is_cut: bool) -> str:
     text, _ = codecs.utf_8_decode(raw, "replace", not is_cut)
+    return _clean(text)
+
+
+def _clean(text: str) -> str:
     if "\x1b" in text:
         text = _ESCAPES.sub("", text)
     return text if text.isprintable() else _CONTROLS.sub("", text)

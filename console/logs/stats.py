@@ -37,6 +37,9 @@ class DecodeWindow:
     cuda_graph: bool | None
     includes_idle: bool
     """True when the server was idle within the window: gen_throughput is then too low."""
+    queue_req: int | None = None
+    token_usage: float | None = None
+    """Share of the KV cache's tokens in use, 0 to 1."""
 
 
 class DecodeStats:
@@ -132,6 +135,8 @@ class DecodeStats:
                 gen_throughput=_float(fields.get("gen_throughput")),
                 cuda_graph=graph if isinstance(graph, bool) else None,
                 includes_idle=includes_idle,
+                queue_req=_int(fields.get("queue_req")),
+                token_usage=_float(fields.get("token_usage", fields.get("full_token_usage"))),
             )
         )
         self._idle_groups.discard(group)

@@ -74,7 +74,7 @@ async def test_limits_shared_memory_and_programs_are_those_of_the_agent(connect,
         wrong = await agent.preflight({"PATH": str(tmp_path / "bin"), "CUDA_HOME": "/nowhere"}, [], "", "")
         started = time.monotonic()
         await agent.preflight({}, [], "", "")
-        assert time.monotonic() - started < 1.0
+        assert time.monotonic() - started < 60  # a hang, not a slow machine
     assert facts.limits["nofile"] == list(resource.getrlimit(resource.RLIMIT_NOFILE))
     assert set(facts.limits) == {"nofile", "memlock", "nproc"}
     assert facts.shm_bytes == shm.f_blocks * shm.f_frsize

@@ -116,6 +116,7 @@ LOG_CASES = (
         (("server-died", "error"),), ("rank 5", "invalid for input of size 21504", "21504 = 3 × 7168"),
     ),
     Case("E04", "cases/E04-first-window.log", "0.5.3.post3", (RATE,), ("0.27",)),
+    Case("E06", "cases/E06-clients.log", "2025-03"),
     Case("F01", "cases/F01-shape-prints.log", ""),
     Case(
         "F03", "cases/F03-torch-errors.log", "",

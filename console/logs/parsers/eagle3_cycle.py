@@ -28,4 +28,4 @@ def _value(name: str, text: str) -> object:
     return text if name in _NAMES else None if text == "-" else value(text)
 
 
-PARSER = Parser(kind="eagle3_cycle", starts=(CYCLE_MARKER,), parse=_parse)
+PARSER = Parser(kind="eagle3_cycle", starts=(CYCLE_MARKER,), parse=_parse, marker=CYCLE_MARKER)

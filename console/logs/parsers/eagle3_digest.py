@@ -43,4 +43,4 @@ def _number(text: str) -> float | None:
         return None
 
 
-PARSER = Parser(kind="eagle3_digest", starts=(DIGEST_MARKER,), parse=_parse)
+PARSER = Parser(kind="eagle3_digest", starts=(DIGEST_MARKER,), parse=_parse, marker=DIGEST_MARKER)

@@ -26,4 +26,4 @@ def _parse(message: str) -> Fields | None:
     return None
 
 
-PARSER = Parser(kind="overlay", starts=(OVERLAY_MARKER,), parse=_parse)
+PARSER = Parser(kind="overlay", starts=(OVERLAY_MARKER,), parse=_parse, marker=OVERLAY_MARKER)

@@ -42,12 +42,13 @@ _TEXT_KEYS = frozenset({"site", "model", "mode", "dtype", "device"})
 def _parse(message: str) -> Fields | None:
     if len(message) > KNOWN_LENGTH or not message.startswith(MARKER):
         return _form(message)
-    head, _, rest = message.partition(_SEQ)
-    number, _, tail = rest.partition(" ")
-    if not tail or not number.isdecimal() or len(number) > _SEQ_DIGITS or _SEQ in tail:
+    begins = message.find(_SEQ)
+    ends = message.find(" ", begins + len(_SEQ))
+    number = message[begins + len(_SEQ) : ends]
+    if begins < 0 or ends < 0 or not number.isdecimal() or len(number) > _SEQ_DIGITS or _SEQ in message[ends:]:
         known = _known_form(message)
         return known.copy() if known else None
-    known = _known_form(f"{head} {tail}")
+    known = _known_form(message[:begins] + message[ends:])
     return {**known, "seq": int(number)} if known else None
 
 
@@ -116,4 +117,4 @@ def _prints(message: str) -> Fields | None:
     }
 
 
-PARSER = Parser(kind="tensor_shape", starts=(MARKER,), hints=("shape", "torch.Size("), parse=_parse)
+PARSER = Parser(kind="tensor_shape", starts=(MARKER,), hints=("shape", "torch.Size("), parse=_parse, marker=MARKER)

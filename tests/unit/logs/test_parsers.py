@@ -85,7 +85,7 @@ def test_a_failing_parser_makes_an_unclaimed_record_that_says_so() -> None:
 
 
 def test_an_unknown_line_is_unclaimed_and_an_empty_one_blank() -> None:
-    assert record("Ignore import error when loading x").kind == UNCLAIMED
+    assert record("Ignore what is no SGLang line").kind == UNCLAIMED
     assert record("   \n").kind == "blank"
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from console.logs.history import LogHistory
-from console.logs.shapes import CELLS_LIMIT, ShapeRow
-from tests.unit.logs.samples import history, told
+from console.logs.shapes import CELLS_LIMIT, KNOWN_LIMIT, ShapeRow
+from tests.unit.logs.samples import DATA, history, told
 
 
 def ours(site: str, rank: object, shape: str, mode: str = "EXTEND", model: str = "LlamaForCausalLMEagle3") -> str:
@@ -22,6 +22,7 @@ def row_of(kept: LogHistory) -> ShapeRow:
 
 def test_ranks_collapse_and_rows_that_vary_are_none() -> None:
     kept = told("".join(ours("draft.fc_in", rank, f"({rows},21504)") for rank in range(8) for rows in (6, 12)))
+    line = len(ours("draft.fc_in", 0, "(6,21504)"))
     assert row_of(kept) == ShapeRow(
         site="draft.fc_in",
         model="LlamaForCausalLMEagle3",
@@ -30,6 +31,10 @@ def test_ranks_collapse_and_rows_that_vary_are_none() -> None:
         shape=(None, 21504),
         dtype="bfloat16",
         count=16,
+        spans=((6, 12),),
+        row_counts=((6, 8), (12, 8)),
+        last_offset=15 * line + 7,
+        changed_offset=14 * line + 7,
     )
 
 
@@ -112,6 +117,14 @@ def test_json_has_the_form_of_the_contract() -> None:
             "dtype": "bfloat16",
             "count": 2,
             "differing_ranks": [],
+            "text": "(n, 21504)",
+            "where": "n in 6…9",
+            "rate": None,
+            "first_offset": 0,
+            "last_offset": len(ours("draft.fc_in", 0, "(6,21504)")),
+            "captured": 0,
+            "phase": "",
+            "not_finite": 0,
             "verdict": "ok",
             "sentence": "3 × 7168",
         }
@@ -123,3 +136,98 @@ def test_a_flood_of_different_names_is_bounded_and_counted() -> None:
     kept = told("".join(f"t{number}: torch.Size([1, 2])\n" for number in range(CELLS_LIMIT + 5)))
     assert len(kept.shapes.rows()) == CELLS_LIMIT
     assert kept.shapes.left_out == 5
+
+
+def test_shapes_are_written_with_letters_for_what_varies():
+    kept = told(
+        ours("target.aux", 0, "(6,7168);(6,7168);(6,7168)")
+        + ours("target.aux", 0, "(9,7168);(9,7168);(9,7168)")
+        + ours("draft.fc_in", 0, "(6,21504)")
+        + "a torch.Size([1, 2, 3])\na torch.Size([4, 2, 3])\na torch.Size([4, 7, 3])\nb torch.Size([])\n"
+    )
+    assert [(row.text, row.where) for row in kept.shapes.rows()] == [
+        ("3 × (n, 7168)", "n in 6…9"),
+        ("(6, 21504)", ""),
+        ("(n, m, 3)", "n in 1…4, m in 2…7"),
+        ("()", ""),
+    ]
+
+
+def test_a_list_whose_captures_differ_names_each():
+    kept = told(ours("target.aux", 0, "(6,7168);(6,4096)") + ours("target.aux", 0, "(8,7168);(6,4096)"))
+    assert (row_of(kept).text, row_of(kept).where) == ("[(n, 7168), (6, 4096)]", "n in 6…8")
+
+
+def test_a_row_tells_where_its_lines_lie_and_when_it_changed():
+    head = "[2026-02-20 10:02:{:02} TP0] Decode batch, #running-req: 1\n"
+    first, second = ours("draft.fc_in", 0, "(6,21504)"), ours("draft.fc_in", 0, "(9,21504)")
+    text = head.format(1) + first + head.format(2) + second + head.format(3) + first
+    row = row_of(told(text))
+    assert (text[row.first_offset :].startswith(first), row.first_seen) == (True, "2026-02-20 10:02:01")
+    assert (text[row.changed_offset :].startswith(second), row.last_changed) == (True, "2026-02-20 10:02:02")
+    assert (row.last_offset, row.example_offset) == (text.rindex(first), text.rindex(first))
+
+
+def test_changes_are_counted_and_repetition_is_none():
+    kept = told(ours("draft.fc_in", 0, "(6,21504)") * 3)
+    before = kept.shapes.changes
+    kept.feed(10_000, ours("draft.fc_in", 0, "(6,21504)").encode())
+    assert kept.shapes.changes == before
+    for at, line in enumerate((ours("draft.fc_in", 1, "(6,21504)"), ours("draft.fc_in", 0, "(7,21504)"))):
+        kept.feed(20_000 + 1000 * at, line.encode())
+        assert kept.shapes.changes == before + at + 1
+
+
+def test_a_rank_that_differs_gives_the_line_to_look_at():
+    text = "".join(ours("draft.fc_in", rank, "(6,28672)" if rank == 3 else "(6,21504)") for rank in range(5))
+    row = row_of(told(text))
+    assert "rank=3" in text[row.example_offset :].partition("\n")[0]
+
+
+def test_rates_are_per_second_of_the_caller_s_clock():
+    kept, line, at = LogHistory(), ours("draft.fc_in", 0, "(6,21504)").encode(), 0
+    for second, count in ((100.0, 5), (100.5, 10), (102.0, 30)):
+        kept.feed(at, line * count, second)
+        at += len(line) * count
+    assert row_of(kept).rate == 20.0  # 40 lines in the two seconds since the first feeding
+    kept.shapes.tick(112.0)
+    assert row_of(kept).rate == 0.0
+
+
+def test_rates_go_by_the_log_s_own_times_without_a_clock():
+    kept, at = LogHistory(), 0
+    for second, count in ((1, 0), (3, 8), (5, 20)):
+        text = ours("draft.fc_in", 0, "(6,21504)") * count
+        text += f"[2026-02-20 10:02:{second:02} TP0] Decode batch, #running-req: 1\n"
+        kept.feed(at, text.encode())
+        at += len(text)
+    assert row_of(kept).rate == 10.0
+
+
+def test_lines_of_a_capture_are_marked_until_the_row_is_served():
+    text = (DATA / "cases" / "F07-capture-only.log").read_text()
+    row = row_of(told(text))
+    assert (row.phase, row.captured, row.where) == ("capture", 2, "n in 1…160")
+    served = row_of(told(text + "[EAGLE3_DEBUG] fc in: torch.Size([6, 21504])\n"))
+    assert (served.phase, served.captured, served.count) == ("", 2, 3)
+    warm = "[2026-02-20 10:00:00 TP0] Load weight begin. avail mem=90.00 GB\n" + ours("draft.fc_in", 0, "(6,21504)")
+    assert row_of(told(warm)).phase == "warm-up"
+    assert row_of(told(ours("draft.fc_in", 0, "(6,21504)"))).phase == ""
+
+
+def test_values_beside_a_shape_are_kept_and_what_is_not_finite_is_counted():
+    kept = history("cases/F05-values.log")
+    row = row_of(kept)
+    assert (row.site, row.text, row.dtype, row.not_finite) == ("fc out", "(6, 7168)", "bfloat16", 1)
+    assert dict(row.values)["nan"] == 43008
+    assert [(one.name, one.peak) for one in kept.values.rows()] == [
+        ("Target Hidden States Input", 4288.0),
+        ("Hidden States after FC", 202.0),
+        ("Hidden States after Norm", 11.25),
+    ]
+
+
+def test_a_flood_of_different_row_counts_keeps_the_count_exact():
+    kept = told("".join(ours("draft.fc_in", 0, f"({n},21504)") for n in range(1, KNOWN_LIMIT + 500)))
+    row = row_of(kept)
+    assert (row.count, row.spans) == (KNOWN_LIMIT + 499, ((1, KNOWN_LIMIT + 499),))

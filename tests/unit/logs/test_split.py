@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.logs.split import TEXT_LIMIT, LineSplitter, RawLine
+from console.logs.split import GAP, TEXT_LIMIT, LineSplitter, RawLine
 from tests.unit.logs.samples import LOGS, lines
 
 PIECES = st.lists(
@@ -128,7 +128,8 @@ def test_bytes_seen_before_are_skipped() -> None:
 def test_a_gap_ends_the_half_line_and_is_counted() -> None:
     splitter = LineSplitter()
     splitter.feed(0, b"half")
-    assert splitter.feed(100, b"next\n") == [RawLine(0, 4, "half", ""), RawLine(100, 4, "next")]
+    gap = RawLine(100, 96, "the log goes on further down; 96 bytes are lost", GAP)
+    assert splitter.feed(100, b"next\n") == [RawLine(0, 4, "half", ""), gap, RawLine(100, 4, "next")]
     assert splitter.missed_bytes == 96
 
 
@@ -137,6 +138,7 @@ def test_after_a_reset_low_offsets_are_new() -> None:
     splitter.feed(500, b"old half")
     assert splitter.reset(0) == [RawLine(500, 8, "old half", "")]
     assert splitter.feed(0, b"new\n") == [RawLine(0, 3, "new")]
+    assert splitter.reset(0, "cut by\x1b x", 1204) == [RawLine(0, 1204, "cut by x; 1,204 bytes are lost", GAP)]
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)

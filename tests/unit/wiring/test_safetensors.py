@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import struct
-import time
 import tracemalloc
 
 import pytest
@@ -85,13 +84,11 @@ def test_a_header_that_contradicts_itself_is_refused(header, says):
         read(header)
 
 
-def test_the_biggest_hostile_header_takes_bounded_time_and_memory():
+def test_the_biggest_hostile_header_takes_bounded_memory():
     hostile = b'{"a":[' + b"[]," * ((MAX_HEADER_BYTES - 10) // 3) + b"1]}"
     tracemalloc.start()
-    started = time.monotonic()
     with pytest.raises(BadHeader):
         read(hostile)
-    assert time.monotonic() - started < 20
     assert tracemalloc.get_traced_memory()[1] < 500 << 20
     tracemalloc.stop()
 
