@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Digests = Callable[..., list[Mapping[str, Any]]]
 
-pytestmark = pytest.mark.sglang_cpu
+pytestmark = [pytest.mark.sglang_cpu, pytest.mark.timeout(900)]
 
 PRELUDE = """
 import torch
