@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from console.actions.judging import judge_of, tp_size_of
 from console.errors import UsageError
 from console.logs.history import LogHistory
+from console.logs.selection import first_time, point_in_time, seconds_ago
 from console.node.server_runs import is_meant
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncGenerator, Callable
 
     from console.actions.node import Node
     from console.logs.record import Record
     from console.logs.shapes import ShapeRow
     from console.wiring.widths import Verdict
     from remote_agent.protocol import ServerRun
+
+PROBE = 64 * 1024
+"""Bytes in which a time is looked for."""
+TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,39 +48,103 @@ class LogSource:
 async def find(node: Node, server: str | None = None, port: int | None = None, file: str | None = None) -> LogSource:
     """The log that is meant: a file, or a server's; without either the newest server of this operator, ended or not.
 
-    Raises UsageError when there is none.
+    A server on `port` that is not ours is read by its own descriptors. Raises UsageError when there is none.
     """
     if file is not None:
         return LogSource(file, 0, {})
+    runs = await node.agent.servers()
     if server is not None or port is not None:
-        candidates = [run for run in await node.agent.servers() if _is_meant(run, server, port)]
+        candidates = [run for run in runs if _is_meant(run, server, port)]
     else:
-        candidates = [run for run in await node.agent.servers() if run.operator == node.operator]
-    if not candidates:
-        raise UsageError("no server's log is meant", "Launch one, or name a file with --file.")
-    run = candidates[-1]
-    return LogSource(run.log_path, run.log_offset, run.record, run.run_id)
+        candidates = [run for run in runs if run.operator == node.operator]
+    if candidates:
+        run = candidates[-1]
+        return LogSource(run.log_path, run.log_offset, run.record, run.run_id)
+    if port is not None:
+        return await _of_listener(node, port)
+    raise UsageError("no server's log is meant", "`logs NODE --list` shows what logs there are; name one with --file.")
+
+
+async def _of_listener(node: Node, port: int) -> LogSource:
+    """The log of the process that listens on a port: what its fd 1 or else fd 2 leads to."""
+    holders = (await node.agent.port(port)).holders
+    if not holders:
+        raise UsageError(f"nothing listens on port {port}", "`logs NODE --list` shows what logs there are.")
+    pid = holders[0].identity.pid
+    for facts in await node.agent.paths([f"/proc/{pid}/fd/{number}" for number in (1, 2)]):
+        if facts.kind == "file":
+            is_named = not facts.real_path.endswith(" (deleted)")
+            return LogSource(facts.real_path if is_named else facts.path, 0, {})
+    raise UsageError(
+        f"the server on port {port} (pid {pid}) does not write to a file that can be read",
+        "Its output goes to a pipe or a terminal: look for the file of whatever reads that, docker's among `--list`.",
+    )
 
 
 async def read(node: Node, source: LogSource) -> LogHistory:
     """The whole log up to its end now."""
     history = source.history()
-    async for part in node.agent.follow(source.path, source.offset, until_eof=True):
-        if part.reset:
-            history.reset(part.offset)
-        history.feed(part.offset, part.data)
+    async for _ in follow(node, source, history, until_eof=True):
+        pass
     history.finish()
     return history
 
 
-async def follow(node: Node, source: LogSource, history: LogHistory) -> AsyncIterator[list[Record]]:
-    """Records as they come, folded into `history` too; goes on over a lost connection."""
-    async for part in node.agent.follow(source.path, source.offset):
-        if part.reset:
-            history.reset(part.offset)
-        records = history.feed(part.offset, part.data)
-        if records:
-            yield records
+async def follow(
+    node: Node,
+    source: LogSource,
+    history: LogHistory,
+    *,
+    offset: int | None = None,
+    resume: str = "",
+    until_eof: bool = False,
+) -> AsyncGenerator[list[Record]]:
+    """Records as they come, folded into `history` too; goes on over rotation and a lost connection.
+
+    From `resume` on (a place that the agent told), or `offset`, or the source's own begin.
+    """
+    start = source.offset if offset is None else offset
+    parts = node.agent.follow(source.path, start, resume=resume, until_eof=until_eof)
+    async with contextlib.aclosing(parts):
+        async for part in parts:
+            records = history.reset(part.offset, part.reset, part.lost) if part.reset else []
+            records += history.feed(part.offset, part.data)
+            if records:
+                yield records
+
+
+async def last(node: Node, source: LogSource, lines: int) -> LogHistory:
+    """The last lines of a log of any size."""
+    place = await node.agent.tail(source.path, lines)
+    history = LogHistory(tp_size_of(source.record))
+    async for _ in follow(node, source, history, resume=place.position, until_eof=True):
+        pass
+    history.finish()
+    return history
+
+
+async def since(node: Node, source: LogSource, typed: str) -> tuple[str, int]:
+    """What `--since` means on this node's clock, and a byte offset at or before the first line of that time.
+
+    Found by halving: a log's times rise. Raises UsageError.
+    """
+    place = await node.agent.tail(source.path, 1)
+    ago = seconds_ago(typed)
+    if ago is None:
+        wanted = point_in_time(typed)
+    else:
+        # The node's own clock, without a zone, as its logs have it.
+        now = datetime.datetime.fromisoformat(place.local_time)
+        wanted = (now - datetime.timedelta(seconds=ago)).strftime(TIME_FORMAT)
+    low, high = source.offset, place.size
+    while high - low > PROBE:
+        middle = (low + high) // 2
+        told = first_time(await node.agent.read_range(source.path, middle, PROBE))
+        if told and told < wanted:
+            low = middle
+        else:
+            high = middle
+    return wanted, low
 
 
 def _is_meant(run: ServerRun, server: str | None, port: int | None) -> bool:

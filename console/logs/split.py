@@ -97,6 +97,9 @@ class LineSplitter:
             self._end("\r", 1, lines)
         elif self._length:
             self._end("", 0, lines)
+        if self._partial:
+            lines.append(RawLine(self._start, 0, _clean(self._partial), ""))
+            self._partial = ""
         return lines
 
     def reset(self, offset: int, reason: str = "", lost: int = 0) -> list[RawLine]:

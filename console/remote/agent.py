@@ -1,12 +1,13 @@
-"""The agent as the rest of the console sees it: typed calls, its errors in our tree, logs that survive a reconnect."""
+"""The agent as the rest of the console sees it: typed calls, its errors in our tree. Logs: node_logs.py."""
 
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from console.errors import ConsoleError, NegativeResult, NodeLost, Refused, UsageError
+from console.errors import NodeLost, Refused
+from console.remote.node_errors import ERRORS, NodeError, NodeRefused, NodeUsage, console_error
+from console.remote.node_logs import LogPart, NodeLogs
 from console.remote.session import LinkLost
 from remote_agent import protocol as wire
 from remote_agent.protocol import AgentError, from_base64, from_wire, to_base64, to_wire
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from console.remote.session import Session
 
-T = TypeVar("T")
+__all__ = ["ERRORS", "Agent", "LogPart", "NodeError", "NodeRefused", "NodeUsage", "console_error"]
 
 PART = 192 * 1024
 STOP_TIMEOUT_S = 300.0
@@ -25,68 +26,11 @@ COMPARE_TIMEOUT_S = 300.0
 START_TIMEOUT_S = 60.0
 
 
-class NodeError(NegativeResult):
-    """The node answered that it could not do it; `kind` is the agent's word for why."""
-
-    def __init__(self, error: AgentError) -> None:
-        super().__init__(error.message, error.hint, error.detail)
-        self.kind = error.kind
-
-
-class NodeRefused(Refused):
-    """The node refused the change; `kind` is the agent's word for why."""
-
-    def __init__(self, error: AgentError) -> None:
-        hints = {"readonly": "Connect with a node whose home can be written.", "locked": "Try again when it is done."}
-        super().__init__(error.message, error.hint or hints.get(error.kind, ""), error.detail)
-        self.kind = error.kind
-
-
-class NodeUsage(UsageError):
-    """The request itself was wrong."""
-
-    def __init__(self, error: AgentError) -> None:
-        super().__init__(error.message, error.hint, error.detail)
-        self.kind = error.kind
-
-
-ERRORS: dict[str, type[NodeError | NodeRefused | NodeUsage]] = {
-    "invalid": NodeUsage,
-    "not_found": NodeError,
-    "readonly": NodeRefused,
-    "locked": NodeRefused,
-    "identity_mismatch": NodeRefused,
-    "hash_mismatch": NodeRefused,
-    "permission": NodeRefused,
-    "refused": NodeRefused,
-    "failed": NodeError,
-    "cancelled": NodeError,
-    "internal": NodeError,
-}
-
-
-def console_error(error: AgentError) -> ConsoleError:
-    """The agent's error in the console's tree."""
-    return ERRORS[error.kind](error)
-
-
-@dataclass(frozen=True, slots=True)
-class LogPart:
-    """Bytes of a followed file from `offset` on; `reset` says why the file began anew (the data is empty then)."""
-
-    offset: int
-    data: bytes
-    inode: int
-    size: int
-    """Length of the file when this part was read."""
-    reset: str = ""
-
-
-class Agent:
+class Agent(NodeLogs):
     """Typed calls to one node's agent. Every method raises ConsoleError's kin; LinkLost when the link breaks."""
 
     def __init__(self, session: Session, operator: str) -> None:
-        self.session = session
+        super().__init__(session)
         self.operator = operator
 
     @property
@@ -271,25 +215,6 @@ class Agent:
         answer = await self._ask("files.compile", timeout=FACTS_TIMEOUT_S, python=python, paths=list(paths))
         return from_wire(wire.CompiledFiles, answer).files
 
-    async def follow(
-        self, path: str, offset: int = 0, *, inode: int = 0, until_eof: bool = False
-    ) -> AsyncGenerator[LogPart]:
-        """The bytes of a file from `offset` on. After a lost link it goes on where it was: no byte lost or doubled."""
-        while True:
-            params = {"path": path, "offset": offset, "inode": inode, "until_eof": until_eof}
-            try:
-                async with contextlib.aclosing(self.session.stream("logs.follow", params)) as notifications:
-                    async for each in notifications:
-                        part = _log_part(each.method, each.params)
-                        offset, inode = part.offset + len(part.data), part.inode
-                        yield part
-                return
-            except LinkLost:
-                # The link's own state says when it is given up; until then the file waits.
-                await self.session.connected()
-            except AgentError as error:
-                raise console_error(error) from None
-
     async def _whole(self, method: str, **params: Any) -> bytes:
         """A whole file, in parts that belong together by their hash."""
         parts, sha256 = b"", ""
@@ -302,12 +227,6 @@ class Agent:
             parts += data
             if len(parts) >= part.size or not data:
                 return parts
-
-    async def _ask(self, method: str, timeout: float = 60.0, **params: Any) -> Any:
-        try:
-            return await self.session.call(method, params, timeout=timeout)
-        except AgentError as error:
-            raise console_error(error) from None
 
     async def _change(
         self,
@@ -327,11 +246,3 @@ class Agent:
                 "Connect again: the state is read afresh.",
                 error.message,
             ) from None
-
-
-def _log_part(method: str, params: dict[str, Any]) -> LogPart:
-    if method == "logs.reset":
-        reset = from_wire(wire.LogReset, params)
-        return LogPart(reset.offset, b"", reset.inode, 0, reset.reason)
-    batch = from_wire(wire.LogBatch, params)
-    return LogPart(batch.offset, from_base64(batch.data), batch.inode, batch.size)

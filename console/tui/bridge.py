@@ -143,12 +143,14 @@ class Bridge:
         """Take in a log from its beginning; a file that cannot be read is tried again."""
         history = LogHistory(tp_size_of(run.record))
         self._stream.put(LogOpened(run.run_id, run.log_path, run.record, history))
-        offset, inode = run.log_offset, 0
+        resume = ""
         while True:
             try:
-                async with contextlib.aclosing(self._node.agent.follow(run.log_path, offset, inode=inode)) as parts:
+                async with contextlib.aclosing(
+                    self._node.agent.follow(run.log_path, run.log_offset, resume=resume)
+                ) as parts:
                     async for part in parts:
-                        offset, inode = part.offset + len(part.data), part.inode
+                        resume = part.position or resume
                         await self._feed(run.run_id, history, part)
             except ConsoleError as error:
                 self._stream.put(LogFailed(run.run_id, readings.told(error)))
@@ -157,7 +159,7 @@ class Bridge:
     async def _feed(self, run_id: str, history: LogHistory, part: LogPart) -> None:
         """Take a part in, piece by piece, giving way to the screen after each."""
         if part.reset:
-            history.reset(part.offset)
+            history.reset(part.offset, part.reset, part.lost)
         for start in range(0, max(1, len(part.data)), FEED_BYTES):
             piece = part.data[start : start + FEED_BYTES]
             history.feed(part.offset + start, piece)

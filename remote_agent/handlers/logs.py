@@ -1,97 +1,120 @@
-"""Follow a file by byte offset. The file is the buffer: while the wire is full nothing is read."""
+"""Logs: follow one, find its last lines, search it, and say where logs are."""
 
 from __future__ import annotations
 
+import json
 import os
-from typing import BinaryIO, Optional
+import pkgutil
+import signal
+import subprocess
+import sys
+import time
+from typing import Any, Dict
 
+from remote_agent import log_sources
+from remote_agent.follow import Follower
 from remote_agent.node import Node
-from remote_agent.protocol import CHUNK, AgentError, LogBatch, LogReset, to_base64
+from remote_agent.protocol import AgentError, LogSources, LogTail
 from remote_agent.request import Request, method
+from remote_agent.rotation import LogFile
+from remote_agent.scan import line_at
 
-POLL_S = 0.05
+_BACK = 256 * 1024
 
 
 @method()
 def follow(node: Node, request: Request) -> None:
     """Send `logs.batch` from `offset` on until cancelled; `logs.reset` when the file was cut or replaced.
 
-    `inode` (0: any) is what a resuming console saw: another file there now means a reset to 0. An `offset` below zero
-    counts from the end. With `until_eof` the call ends at the end of the file.
+    `resume` is a batch's `position`: it goes on there, also when the file has another name by now. An `offset` below
+    zero counts from the end. With `until_eof` the call ends at the end; without, a file that is not there is awaited.
     """
-    path = request.get("path", str)
-    with _open(path) as file:
-        _Tail(file, path, request).run()
+    Follower(request.get("path", str), request).run()
 
 
-def _open(path: str) -> BinaryIO:
+@method()
+def tail(node: Node, request: Request) -> LogTail:
+    """Where the last `lines` lines begin, at most `limit` bytes before the end."""
+    with _open(request.get("path", str)) as file:
+        size = os.fstat(file.fd).st_size
+        place = file.place(_back(file, size, request.get("lines", int), request.get("limit", int)))
+        return LogTail(place.offset, size, place.to_text(), time.strftime("%Y-%m-%d %H:%M:%S"))
+
+
+@method()
+def search(node: Node, request: Request) -> None:
+    """Send `logs.hits`: lines that match `pattern`, from `start` on, backward or forward, at most `limit`.
+
+    Runs as a process of its own (remote_agent/scan.py). Raises AgentError: not_found, permission; invalid for a pattern
+    that is none; refused for one that is too slow.
+    """
+    kinds = {"pattern": str, "regex": bool, "ignore_case": bool, "inverse": bool, "backward": bool, "limit": int}
+    asked: Dict[str, Any] = {name: request.get(name, kind) for name, kind in kinds.items()}
+    asked["start"] = request.get("start", int, None)
+    program = pkgutil.get_data("remote_agent", "scan.py")
+    assert program is not None
+    with _open(request.get("path", str)) as file:
+        asked["fd"] = file.fd
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(file.fd,),
+        )
+    _relay(child, asked, request)
+
+
+def _relay(child: subprocess.Popen[bytes], asked: Dict[str, Any], request: Request) -> None:
+    with child:
+        try:
+            assert child.stdin
+            assert child.stdout
+            child.stdin.write(json.dumps(asked).encode() + b"\n")
+            child.stdin.close()
+            for line in child.stdout:
+                found = json.loads(line)
+                if "error" in found:
+                    raise AgentError("invalid", f"not a pattern: {found['error']}")
+                if request.is_stopped or not request.send("logs.hits", found):
+                    return
+                if found["end"]:
+                    return
+            status = child.wait()
+        finally:
+            child.kill()
+    if status == -signal.SIGPROF:
+        hint = "Search for plain text, or without one repetition inside another."
+        raise AgentError("refused", "the pattern takes more than 5 s for 1 MB of this file", hint)
+    raise AgentError("failed", f"the search ended with status {status}")
+
+
+@method()
+def sources(node: Node, request: Request) -> LogSources:
+    """Every log that can be found, the newest runs first."""
+    return LogSources(list(log_sources.each(node, request.get("docker", str, log_sources.DOCKER))))
+
+
+def _open(path: str) -> LogFile:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return LogFile(path)
     except FileNotFoundError:
         raise AgentError("not_found", f"no file {path}") from None
-    except OSError as error:
-        raise AgentError("permission", f"{path} cannot be read: {error.strerror}") from None
-    if os.path.isdir(path):
-        os.close(fd)
-        raise AgentError("invalid", f"{path} is a folder")
-    return os.fdopen(fd, "rb", buffering=0)
 
 
-class _Tail:
-    """One followed file."""
-
-    def __init__(self, file: BinaryIO, path: str, request: Request) -> None:
-        self._file = file
-        self._path = path
-        self._request = request
-        self._until_eof = request.get("until_eof", bool, False)
-        info = os.fstat(file.fileno())
-        self._inode = info.st_ino
-        wanted = request.get("offset", int, 0)
-        self._offset = max(0, info.st_size + wanted) if wanted < 0 else wanted
-        seen = request.get("inode", int, 0)
-        if seen and seen != self._inode:
-            self._reset("the file was replaced while nobody looked")
-
-    def run(self) -> None:
-        while not self._request.is_stopped:
-            size = os.fstat(self._file.fileno()).st_size
-            if size < self._offset:
-                self._reset("the file was truncated")
-            data = os.pread(self._file.fileno(), CHUNK, self._offset)
-            if data:
-                if not self._send(data, size):
-                    return
-                continue
-            if self._replaced():
-                continue
-            if self._until_eof:
-                return
-            self._request.stop.wait(POLL_S)
-
-    def _send(self, data: bytes, size: int) -> bool:
-        batch = LogBatch(self._offset, len(data), to_base64(data), size, self._inode)
-        self._offset += len(data)
-        return self._request.send("logs.batch", batch)
-
-    def _replaced(self) -> bool:
-        """Go over to the file that has this name now, after the old one was read to its end."""
-        try:
-            now: Optional[os.stat_result] = os.stat(self._path)
-        except OSError:
-            now = None
-        if now is None or now.st_ino == self._inode:
-            return False
-        try:
-            fresh = _open(self._path)
-        except AgentError:
-            return False
-        self._file.close()
-        self._file = fresh
-        self._inode = os.fstat(fresh.fileno()).st_ino
-        self._reset("the file was replaced")
-        return True
-
-    def _reset(self, reason: str) -> None:
-        self._offset = 0
-        self._request.send("logs.reset", LogReset(reason, 0, self._inode))
+def _back(file: LogFile, size: int, lines: int, limit: int) -> int:
+    """The offset behind the newline that ends the line before the last `lines` lines."""
+    if lines <= 0:
+        return size
+    at, lowest = size, max(0, size - limit)
+    while at > lowest:
+        start = max(lowest, at - _BACK)
+        block = os.pread(file.fd, at - start, start)
+        here = len(block) - (at == size and block.endswith(b"\n"))  # the end of the last line begins none
+        while (here := block.rfind(b"\n", 0, here)) >= 0:
+            lines -= 1
+            if lines == 0:
+                return start + here + 1
+        at = start
+    begin = line_at(file.fd, at, size)
+    return begin if begin < size else at

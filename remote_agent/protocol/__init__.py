@@ -32,14 +32,13 @@ from remote_agent.protocol.files import (
     Ledger,
     LedgerEntry,
     LedgerFile,
-    LogBatch,
-    LogReset,
     OverlayInfo,
     OverlayList,
     Recovered,
     Recoveries,
     Unfinished,
 )
+from remote_agent.protocol.logs import LogBatch, LogHits, LogReset, LogSource, LogSources, LogTail
 from remote_agent.protocol.node import (
     GpuHolder,
     GpuProcesses,
@@ -104,7 +103,11 @@ __all__ = [
     "LedgerEntry",
     "LedgerFile",
     "LogBatch",
+    "LogHits",
     "LogReset",
+    "LogSource",
+    "LogSources",
+    "LogTail",
     "NodeFacts",
     "OverlayInfo",
     "OverlayList",

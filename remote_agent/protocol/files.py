@@ -1,4 +1,4 @@
-"""Messages about files: read, hash, swap, restore, compile, follow."""
+"""Messages about files: read, hash, swap, restore, compile."""
 
 from __future__ import annotations
 
@@ -173,23 +173,3 @@ class OverlayList:
     """`overlays.list`."""
 
     overlays: List[OverlayInfo] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class LogBatch:
-    """`logs.batch`: bytes [offset, offset + length) of the followed file, base64; `size` is the file's length now."""
-
-    offset: int
-    length: int
-    data: str
-    size: int
-    inode: int
-
-
-@dataclass(frozen=True)
-class LogReset:
-    """`logs.reset`: the file was truncated or replaced; the next batch begins at 0 of `inode`."""
-
-    reason: str
-    offset: int
-    inode: int

@@ -274,10 +274,10 @@ async def test_following_reads_on_after_truncation_and_replacement(connect, tmp_
         log.rename(tmp_path / "x.log.1")
         log.write_bytes(b"three\n")
         reset = await anext(parts)
-        assert reset.reset == "the file was replaced"
+        assert reset.reset.startswith("the file was replaced")
         assert (await anext(parts)).data == b"three\n"
         log.write_bytes(b"4\n")
-        assert (await anext(parts)).reset == "the file was truncated"
+        assert (await anext(parts)).reset.startswith("the file was truncated")
         assert (await anext(parts)).data == b"4\n"
         await parts.aclose()
 

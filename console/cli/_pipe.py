@@ -1,0 +1,43 @@
+"""Output into a pipe whose reader may leave: `| head` is a way to end, not an error."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Iterator
+
+LOOK_S = 0.25
+
+
+@contextlib.contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """End quietly when nobody reads stdout any more."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The interpreter flushes stdout once more at its end: there is nobody to hear of it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+async def while_somebody_reads(work: Coroutine[None, None, None]) -> None:
+    """Do `work`; end it when the reader of stdout is gone, also while there is nothing to write."""
+    import asyncio
+
+    task = asyncio.create_task(work)
+    look = select.poll()
+    with contextlib.suppress(OSError, ValueError):  # no file descriptor, as under a test
+        look.register(sys.stdout.fileno(), 0)
+    while not task.done():
+        await asyncio.wait([task], timeout=LOOK_S)
+        if any(event & (select.POLLERR | select.POLLHUP) for _fd, event in look.poll(0)):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+            return
+    task.result()
