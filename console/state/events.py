@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from console.logs.history import LogHistory
+    from console.logs.marks import Marks
+    from console.logs.reading import LogReading
+    from console.logs.window import LineWindow
     from console.node.holders import Holder
+    from console.state.log_state import LogDoor
     from console.state.model import (
         ComparisonView,
         LaunchView,
@@ -207,22 +210,34 @@ class RunsCompared:
 
 @dataclass(frozen=True, slots=True)
 class LogOpened:
-    """The log of a server is followed from now on."""
+    """A log is followed from now on; the door leads to the parts of it that are not here."""
 
     run_id: str
     path: str
     record: Mapping[str, Any]
-    history: LogHistory
+    window: LineWindow
+    marks: Marks
+    door: LogDoor | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LogFed:
-    """The history took in bytes up to `read_to` of a file of `size`."""
+    """The window took in bytes up to `read_to` of a file of `size`."""
 
     run_id: str
     version: int
     read_to: int
     size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LogFolded:
+    """What the log says up to `behind` bytes before the end of the window; `skipped` bytes are not counted in it."""
+
+    run_id: str
+    reading: LogReading | None
+    behind: int
+    skipped: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,9 +283,10 @@ Event = (
     | RunsCompared
     | LogOpened
     | LogFed
+    | LogFolded
     | LogFailed
     | Noticed
 )
 
-LATEST = (TelemetrySampled, InventoryRead, LogFed)
+LATEST = (TelemetrySampled, InventoryRead, LogFed, LogFolded)
 """Of these only the newest counts: who collects events before folding them may drop the older ones."""

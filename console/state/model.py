@@ -7,12 +7,11 @@ actions and rules come as the plain views below.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
+
+from console.state.log_state import LogState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from console.logs.history import LogHistory
     from console.node.holders import Holder
     from console.node.verdict import GpuVerdict
     from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
@@ -272,26 +271,6 @@ class RunsState:
     candidate: RunView | None = None
     comparison: ComparisonView | None = None
     problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class LogState:
-    """The followed log. `history` is the one mutable thing here: `version` grows with it, so states compare unequal."""
-
-    run_id: str = ""
-    path: str = ""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """The server's run record: what its shapes are judged by."""
-    history: LogHistory | None = None
-    version: int = 0
-    read_to: int = 0
-    size: int = 0
-    problem: str = ""
-
-    @property
-    def behind_bytes(self) -> int:
-        """Bytes of the file that were not taken in yet."""
-        return max(0, self.size - self.read_to)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from console.errors import ConsoleError
 from console.state.events import LinkChanged, NodeNamed, ProfileSelected, RunbookCleared
 from console.state.model import ConsoleState
 from console.tui.keys import BY_ID, KEYS, SCREENS, on_screen
-from console.tui.messages import CompareAsked, DetailAsked, Happened
+from console.tui.messages import CompareAsked, DetailAsked, Happened, LogAsked
 from console.tui.screen import ConsoleScreen
 from console.tui.stream import EventStream
 from console.units import plain
@@ -217,6 +217,11 @@ class ConsoleApp(App[None]):
     def _compare(self, message: CompareAsked) -> None:
         if self._connected:
             self._connected.compare(message.baseline, message.candidate)
+
+    @on(LogAsked)
+    def _open_log(self, message: LogAsked) -> None:
+        if self._connected:
+            self._connected.open_log(message.path)
 
     @on(DetailAsked)
     def _show_detail(self, message: DetailAsked) -> None:

@@ -7,36 +7,29 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from console.actions import recover
-from console.actions.judging import tp_size_of
+from console.actions.read_log import LogSource
 from console.errors import ConsoleError
-from console.logs.history import LogHistory
 from console.state.events import (
     AgentGreeted,
     LinkChanged,
-    LogFailed,
-    LogFed,
-    LogOpened,
     NodeNamed,
     Noticed,
     TelemetrySampled,
 )
 from console.tui import readings
+from console.tui.log_feed import LogFeed
 from remote_agent.protocol import AgentError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from console.actions.node import Node
-    from console.remote.agent import LogPart
     from console.remote.session import Link
     from console.tui.stream import EventStream
-    from remote_agent.protocol import ServerRun
 
 TELEMETRY_S = 1.0
 INVENTORY_S = 2.0
 RETRY_S = 1.0
-FEED_BYTES = 16 * 1024
-"""Log bytes taken in at once: some milliseconds of parsing, then the screen has its turn."""
 
 
 class Bridge:
@@ -49,6 +42,8 @@ class Bridge:
         self._wanted = asyncio.Event()
         self._read = asyncio.Event()
         self._told = ""
+        self._chosen: LogSource | None = None
+        self._feed: LogFeed | None = None
         stream.put(NodeNamed(node.name, node.operator, node.simulated))
         self._session.watch(self._on_link)
 
@@ -67,8 +62,16 @@ class Bridge:
         """Read the inventory now instead of at the next turn."""
         self._wanted.set()
 
+    def open_log(self, path: str) -> None:
+        """Follow a file of the node from now on; empty: the newest server's log again."""
+        self._chosen = LogSource(path, 0, {}) if path else None
+        self._read.set()
+        self._read = asyncio.Event()
+
     async def close(self) -> None:
         """Hang up. Servers and probes stay."""
+        if self._feed:
+            await self._feed.close()
         await self._session.close()
         self._node.journal.close()
 
@@ -120,12 +123,13 @@ class Bridge:
                 await self._wanted.wait()
 
     async def _log(self) -> None:
-        """Follow the newest server of this operator until there is a newer one."""
-        run = self._stream.state.servers.newest_own
-        if run is None:
+        """Follow the file that was asked for, else the newest server of this operator, until another is meant."""
+        source = self._chosen or self._newest()
+        if source is None:
             await self._read.wait()
             return
-        tasks = [asyncio.create_task(self._follow(run)), asyncio.create_task(self._superseded(run.run_id))]
+        self._feed = LogFeed(self._node, self._stream, source)
+        tasks = [asyncio.create_task(self._feed.run()), asyncio.create_task(self._superseded(source))]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -135,34 +139,10 @@ class Bridge:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _superseded(self, run_id: str) -> None:
-        while (newest := self._stream.state.servers.newest_own) and newest.run_id == run_id:
+    async def _superseded(self, source: LogSource) -> None:
+        while (meant := self._chosen or self._newest()) and (meant.path, meant.run_id) == (source.path, source.run_id):
             await self._read.wait()
 
-    async def _follow(self, run: ServerRun) -> None:
-        """Take in a log from its beginning; a file that cannot be read is tried again."""
-        history = LogHistory(tp_size_of(run.record))
-        self._stream.put(LogOpened(run.run_id, run.log_path, run.record, history))
-        resume = ""
-        while True:
-            try:
-                async with contextlib.aclosing(
-                    self._node.agent.follow(run.log_path, run.log_offset, resume=resume)
-                ) as parts:
-                    async for part in parts:
-                        resume = part.position or resume
-                        await self._feed(run.run_id, history, part)
-            except ConsoleError as error:
-                self._stream.put(LogFailed(run.run_id, readings.told(error)))
-            await asyncio.sleep(RETRY_S)
-
-    async def _feed(self, run_id: str, history: LogHistory, part: LogPart) -> None:
-        """Take a part in, piece by piece, giving way to the screen after each."""
-        if part.reset:
-            history.reset(part.offset, part.reset, part.lost)
-        for start in range(0, max(1, len(part.data)), FEED_BYTES):
-            piece = part.data[start : start + FEED_BYTES]
-            history.feed(part.offset + start, piece)
-            read_to = part.offset + start + len(piece)
-            self._stream.put(LogFed(run_id, history.version, read_to, part.size))
-            await asyncio.sleep(0)
+    def _newest(self) -> LogSource | None:
+        run = self._stream.state.servers.newest_own
+        return LogSource(run.log_path, run.log_offset, dict(run.record), run.run_id) if run else None

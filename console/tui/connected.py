@@ -49,6 +49,10 @@ class Connected:
         self.compare(*(side.run_id if side else None for side in (runs.baseline, runs.candidate)))
         self.read_for(self._app.current_mode)
 
+    def open_log(self, path: str) -> None:
+        """Follow a file of the node; empty: the newest server's log again."""
+        self._bridge.open_log(path)
+
     def compare(self, baseline: str | None = None, candidate: str | None = None) -> None:
         """Read the stored runs and put two side by side: those named, or those that belong together."""
         readings.runs(self._node, self._stream, self._stream.state.profiles, baseline, candidate)

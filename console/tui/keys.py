@@ -1,7 +1,8 @@
 """The keys: a table of action id → key, title, where it works, and why it does not just now.
 
 Lower-case letters and numbers only look. Capital letters change the node: each plans first, shows the plan, and is
-confirmed by the same capital again. X (take patches back) works on the screen that shows them.
+confirmed by the same capital again; only N and G look too, as in every pager. X (take patches back) works on the screen
+that shows them.
 """
 
 from __future__ import annotations
@@ -115,6 +116,11 @@ def _why_no_clear(state: ConsoleState) -> str:
     return "" if state.runbook.steps else "there is no checklist"
 
 
+def _log(name: str, key: str, title: str, shown: str = "", short: str = "") -> Key:
+    """A key of the log screen."""
+    return Key(f"log.{name}", key, title, "look", screens=("logs",), shown=shown, short=short)
+
+
 KEYS: tuple[Key, ...] = (
     *(Key(f"screen.{name}", str(number), name.capitalize(), "screens") for number, name in enumerate(SCREENS, 1)),
     Key("free", "F", "Free GPUs", "change", _why_no_change, short="Free"),
@@ -128,9 +134,26 @@ KEYS: tuple[Key, ...] = (
     Key("clear", "c", "Clear checklist", "look", _why_no_clear, ("node",), short="Clear"),
     Key("reread", "r", "Re-read", "look"),
     Key("pane", "tab", "Next pane", "look", short="Pane"),
-    Key("log.filter", "slash", "Filter", "look", screens=("logs",), shown="/"),
-    Key("log.drift", "n", "Unclaimed only", "look", screens=("logs",), short="Unclaimed"),
-    Key("log.follow", "space", "Pause", "look", screens=("logs",)),
+    _log("filter", "slash", "Filter the whole file", "/", "Filter"),
+    _log("follow", "space", "Pause, or follow again", short="Pause"),
+    _log("view", "t", "Lines, shapes, charts", short="View"),
+    _log("next", "n", "Next of what was sought last", short="Next"),
+    _log("previous", "N", "Previous of what was sought last", short="Previous"),
+    _log("error", "e", "Next error", short="Error"),
+    _log("warning", "w", "Next warning", short="Warning"),
+    _log("shape", "d", "Next change of a shape", short="Shape change"),
+    _log("slow", "s", "Next slow-down", short="Slow-down"),
+    _log("ranks", "a", "Ranks to show", short="Ranks"),
+    _log("collapse", "x", "Equal lines of ranks as one", short="As one"),
+    _log("unclaimed", "u", "Lines that no parser knows", short="Unclaimed"),
+    _log("wrap", "z", "Wrap long lines", short="Wrap"),
+    _log("bookmark", "m", "Bookmark", short="Mark"),
+    _log("to_bookmark", "apostrophe", "Next bookmark", "'"),
+    _log("time", "at", "Go to a time", "@", "Time"),
+    _log("copy", "y", "Copy the line", short="Copy"),
+    _log("range", "v", "A range begins here", short="Range"),
+    _log("save", "f", "Save the range, or what is filtered", short="Save"),
+    _log("open", "o", "Open a log file of the node", short="Open"),
     Key("runs.baseline", "b", "As baseline", "look", screens=("runs",), short="Baseline"),
     Key("runs.candidate", "c", "As candidate", "look", screens=("runs",), short="Candidate"),
     Key("cancel", "escape", "Cancel action", "console", _why_no_cancel, shown="esc", short="Cancel"),

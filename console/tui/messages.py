@@ -34,3 +34,11 @@ class DetailAsked(Message):
         super().__init__()
         self.title = title
         self.lines = lines
+
+
+class LogAsked(Message):
+    """Another log file of the node is to be followed; empty: the newest server's."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console.logs.history import LogHistory
+from console.logs.marks import MarkFold, Marks
+from console.logs.reading import LogReading
+from console.logs.window import LineWindow
 from console.state import events
 from console.state.model import (
     ComparisonView,
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from console.state.events import Event
+    from console.state.log_state import LogDoor
 
 RUN_ID = "20261130T014505-c3534b"
 SHAPE_LINE = (
@@ -41,12 +45,33 @@ COMMAND = (
 )
 
 
-def history(text: str = "") -> LogHistory:
-    """A log of eight ranks that print one shape each, a decode line, a line that nobody knows, and `text`."""
-    kept = LogHistory(8)
+def sample(text: str = "") -> bytes:
+    """A log of eight ranks that print one shape each, a line that nobody knows, and `text`."""
     shapes = "".join(SHAPE_LINE.format(rank=rank, seq=rank) for rank in range(8))
-    kept.feed(0, (shapes + "a line that no parser knows\n" + text).encode())
-    return kept
+    return (shapes + "a line that no parser knows\n" + text).encode()
+
+
+class Log:
+    """A followed log without a node: bytes in, events out."""
+
+    def __init__(self, data: bytes = b"", door: LogDoor | None = None, offset: int = 0) -> None:
+        self.window, self.marks, self.door = LineWindow(), Marks(), door
+        self.history, self._fold = LogHistory(8, records_limit=0), MarkFold()
+        self.offset = offset
+        self.add(data)
+
+    def add(self, data: bytes) -> None:
+        self.window.append(self.offset, data)
+        self.marks.add(self._fold.fold(self.history, self.history.feed(self.offset, data)))
+        self.offset += len(data)
+
+    def events(self, run_id: str = "", path: str = "/logs/sglang_eagle3_debug.log", **record: Any) -> Iterator[Event]:
+        yield events.LogOpened(run_id or RUN_ID, path, record, self.window, self.marks, self.door)
+        yield from self.fed(run_id)
+
+    def fed(self, run_id: str = "", size: int = 0) -> Iterator[Event]:
+        yield events.LogFed(run_id or RUN_ID, self.window.version, self.offset, size or self.offset)
+        yield events.LogFolded(run_id or RUN_ID, LogReading.of(self.history), 0)
 
 
 def stored(run_id: str, profile: str, rate: float, length: float | None, hist: tuple[int, ...] = ()) -> RunView:
@@ -56,18 +81,18 @@ def stored(run_id: str, profile: str, rate: float, length: float | None, hist: t
     )  # fmt: skip
 
 
-def busy(log: LogHistory | None = None, title: str = "sglang::scheduler_TP0") -> Iterator[Event]:
+def busy(log: Log | None = None, title: str = "sglang::scheduler_TP0") -> Iterator[Event]:
     """Everything that a console would have read of a node with a server of ours and a colleague's process."""
     ours = run(RUN_ID, "me@here", record={"profile": {"name": "kimi-k2.5-eagle3-debug"}, "wiring": WIRING}, port=8000)
     pairs = [number for index in range(8) for number in (index, (8 << 30) if index < 2 else 0)]
     holders = (holder(0, "ours", title), holder(1, "foreign", "python train.py --lr 3e-4", pid=4242))
-    log = log or history()
+    log = log or Log(sample())
     yield events.NodeNamed("gpu-node-1", "me@here", False)
     yield events.LinkChanged("connected")
     yield events.AgentGreeted(hello())
     yield events.InventoryRead(FACTS, telemetry(*pairs), holders, (ours,), 3, "")
-    yield events.LogOpened(RUN_ID, "/logs/sglang_eagle3_debug.log", ours.record, log)
-    yield events.LogFed(RUN_ID, log.version, 900_000, 2_000_000)
+    yield from log.events(**ours.record)
+    yield events.LogFed(RUN_ID, log.window.version, 900_000, 2_000_000)
     yield from _profiles()
     yield from _runs()
     yield events.TreeRead(

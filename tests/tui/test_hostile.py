@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from console.logs.history import LogHistory
 from console.state import events
 from console.state.model import Finding, LaunchView, PatchFile, ProfileView, Step
 from console.tui.keys import SCREENS
-from tests.tui.events import FACTS, RUN_ID, busy, history
+from tests.tui.events import FACTS, RUN_ID, Log, busy, sample
 from tests.unit.state.samples import holder, run, telemetry
 
 HOSTILE = "[bold red]X[/bold red] [/x] [@click=app.quit]Y[/] \x1b[31mZ\x1b]52;c;cm0gLXJm\x07 \u202eW"
@@ -21,7 +20,7 @@ def hostile() -> list[events.Event]:
         events.NodeNamed(HOSTILE, HOSTILE, False),
         events.LinkChanged("heartbeat-missed", HOSTILE),
         events.InventoryRead(FACTS, telemetry(0, 8 << 30), holders, (server,), 0, HOSTILE),
-        events.LogOpened(RUN_ID, HOSTILE, {}, history(f"{HOSTILE}\n")),
+        *Log(sample(f"{HOSTILE}\n")).events(path=HOSTILE),
         events.ProfilesListed((ProfileView(HOSTILE, "", HOSTILE, (HOSTILE,), HOSTILE),), HOSTILE),
         events.ProfileSelected(HOSTILE),
         events.LaunchPlanned(LaunchView(HOSTILE, (HOSTILE,), (Finding("r", "error", HOSTILE, HOSTILE),))),
@@ -66,8 +65,7 @@ async def test_an_error_is_no_markup(forced):
 
 async def test_a_log_line_is_shown_without_its_escapes_and_secrets_are_masked(forced):
     async with forced((160, 50)) as driver:
-        log = LogHistory()
-        log.feed(0, f"{HOSTILE}\nServerArgs(api_key='sk-1234', port=1)\n".encode())
+        log = Log(f"{HOSTILE}\nServerArgs(api_key='sk-1234', port=1)\n".encode())
         await driver.put(*busy(log))
         await driver.press("2")
         await driver.pilot.pause()
@@ -79,14 +77,13 @@ async def test_a_log_line_is_shown_without_its_escapes_and_secrets_are_masked(fo
 
 async def test_a_line_of_a_megabyte_costs_no_more_than_its_visible_part(forced):
     async with forced((80, 24)) as driver:
-        log = LogHistory()
-        log.feed(0, b"y" * 1_000_000 + b"\nafter\n")
+        log = Log(b"y" * 1_000_000 + b"\nafter\n")
         await driver.put(*busy(log))
         await driver.press("2")
         await driver.pilot.pause()
         shown = driver.screen()
         assert "after" in shown
-        assert "yyy›" in shown
+        assert "yyy› 976.6 KiB" in shown
         await driver.press(*["right"] * 3)
         await driver.pilot.pause()
         assert "‹yyy" in driver.screen()

@@ -52,6 +52,8 @@ def test_ids_are_unique():
 
 def test_capital_letters_change_the_node_and_nothing_else_does():
     for key in KEYS:
+        if key.key == "N":
+            continue  # as in every pager
         assert key.key.isupper() == (key.group == "change"), key.id
 
 

@@ -28,12 +28,12 @@ async def _looks_at_everything(driver, port: int) -> None:
     await driver.press("2")
     await driver.until_shown("draft.fc_in")
     shown = driver.screen()
-    assert "[*,21504]" in shown
+    assert "(n, 21504)" in shown
     assert "ok" in shown
     assert f":{port} ready" in shown
     view = driver.app.screen.query_one(LogView)
     await driver.press("slash", *"fc_in", "enter")
-    await driver.until(lambda: view.filter == "fc_in" and view.row_count > 0)
+    await driver.until(lambda: view.choice.typed == "fc_in" and view.row_count > 0)
     assert all("fc_in" in line for line in driver.screen().splitlines() if "[EAGLE3_DEBUG]" in line)
     await driver.press("escape")
     assert not view.is_filtered

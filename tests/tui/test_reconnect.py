@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from console.state.events import LinkChanged, ProfileSelected
 
 if TYPE_CHECKING:
-    from console.logs.history import LogHistory
+    from console.logs.window import LineWindow
 
 
 async def test_a_broken_link_is_shown_and_healed(demo):
@@ -34,17 +34,17 @@ async def test_the_log_goes_on_over_a_broken_link_without_loss_or_repeat(demo):
         await driver.put(ProfileSelected("kimi-k2.5-baseline"))
         await driver.confirm("L")
         await driver.until(lambda: driver.state.action.phase == "done")
-        await driver.until(lambda: driver.state.log.history is not None)
-        history, path = driver.state.log.history, Path(driver.state.log.path)
-        assert history
+        await driver.until(lambda: driver.state.log.window is not None)
+        window, path = driver.state.log.window, Path(driver.state.log.path)
+        assert window
         _append(path, 0, 2000)
-        await driver.until(lambda: len(_marked(history)) == 2000)
+        await driver.until(lambda: len(_marked(window)) == 2000)
         driver.node.agent.session.break_link()
         await driver.until(lambda: driver.state.link.name == "reconnecting")
         _append(path, 2000, 4000)
-        await driver.until(lambda: len(_marked(history)) >= 4000)
-        assert _marked(history) == [f"MARK {number}" for number in range(4000)]
-        assert driver.state.log.history is history
+        await driver.until(lambda: len(_marked(window)) >= 4000)
+        assert _marked(window) == [f"MARK {number}" for number in range(4000)]
+        assert driver.state.log.window is window
 
 
 def _append(path: Path, start: int, end: int) -> None:
@@ -52,8 +52,9 @@ def _append(path: Path, start: int, end: int) -> None:
         file.writelines(f"MARK {number}\n" for number in range(start, end))
 
 
-def _marked(history: LogHistory) -> list[str]:
-    return [record.text for record in history.records if record.text.startswith("MARK")]
+def _marked(window: LineWindow) -> list[str]:
+    lines = window.lines(window.first_row, window.end_row)
+    return [line.text for _row, line in lines if line.text.startswith("MARK")]
 
 
 async def test_a_screen_that_was_looked_at_without_a_link_is_read_when_there_is_one(demo):

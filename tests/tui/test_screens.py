@@ -11,7 +11,7 @@ from tests.tui.events import busy
 SIZES = ((80, 24), (120, 40), (140, 40), (160, 50))
 ESSENTIAL = {
     "1": ("gpu-node-1", "connected", "held", "free", "GPUs 6/8 free", "Processes 2"),
-    "2": ("draft.fc_in", "8/8", "[6,21504]", "ok", "1 unclaimed", "following", "MiB behind"),
+    "2": ("draft.fc_in", "8/8", "(6, 21504)", "ok", "1 unclaimed", "following", "MiB behind"),
     "3": ("kimi-k2.5-eagle3-debug", "EAGLE3", "error: port 8000 is taken by pid 77 [port-in-use]", "--model-path"),
     "4": ("begun and not finished", "appliable", "srt/models/llama_eagle3.py", "+new"),
     "5": ("withheld", "-64.5 %", "88.5 tok/s", "31.4 tok/s", "3.3952", "Differs 2, 1 undeclared"),

@@ -1,179 +1,149 @@
-"""Screen 2: the raw log with its shape lines brought out, beside the shape table."""
+"""Screen 2: the raw log with its shape lines brought out; beside it the shape table, or charts."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
-from textual.actions import SkipAction
 from textual.containers import Container
-from textual.widgets import Input
 
 from console.actions.judging import judge_of
-from console.logs.record import UNCLAIMED
+from console.logs.flow import flow
+from console.tui.log_status import flow_lines, flow_trouble, status
 from console.tui.screen import ConsoleScreen
-from console.tui.text import content, tone_of
-from console.tui.widgets.log_view import LogView
+from console.tui.text import content
+from console.tui.widgets.charts import Charts
+from console.tui.widgets.log_desk import LogDesk
 from console.tui.widgets.panes import Pane
+from console.tui.widgets.shape_table import key_of, row_of, said_of, shape_table
 from console.tui.widgets.status import Status
-from console.tui.widgets.table import Column, Row, Table
-from console.units import NONE, format_bytes, format_number, format_rate
+from console.tui.widgets.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from textual.app import ComposeResult
     from textual.binding import BindingType
+    from textual.widget import Widget
 
-    from console.logs.history import LogHistory
-    from console.logs.shapes import ShapeRow
-    from console.state.model import ConsoleState, LogState
-    from console.tui.text import Line
-    from console.wiring.widths import Verdict
+    from console.logs.shape_row import ShapeRow
+    from console.state.log_state import LogState
+    from console.state.model import ConsoleState
 
-SAID_BEHIND = 256 * 1024
-"""Bytes behind the file's end from which it is said."""
+VIEWS = ("lines", "shapes", "charts")
+NARROW = 120
+"""Columns below which the path's sites are named without their model."""
 
 
 class LogsScreen(ConsoleScreen):
-    """The newest server's log."""
+    """The newest server's log, or a file that was asked for."""
 
     NAME = "logs"
-    BINDINGS: ClassVar[list[BindingType]] = [("escape", "unfilter", "No filter")]
+    BINDINGS: ClassVar[list[BindingType]] = [("escape", "back", "No filter")]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at = 0
+        self._shown: object = None
 
     def body(self) -> ComposeResult:
         yield Status("log-status")
-        yield Input(placeholder="text to show, !text to hide, Enter; Escape ends", id="filter")
         yield Container(
-            Pane("log-pane", "Log", LogView("log")),
-            Pane("shapes-pane", "Shapes", _shape_table(), short=True),
+            Status("flow"),
+            Pane("charts-pane", "Charts", Charts("charts")),
+            Pane("log-pane", "Log", LogDesk()),
+            Pane("shapes-pane", "Shapes", shape_table(), Status("shape-said"), short=True),
             id="logs",
-            classes="stacked",
+            classes="stacked -lines",
         )
 
     def on_mount(self) -> None:
         super().on_mount()
-        self.query_one("#filter").display = False
-        self.query_one(LogView).focus()
+        self._desk.view.focus()
+
+    @property
+    def _desk(self) -> LogDesk:
+        return self.query_one(LogDesk)
 
     def show(self, state: ConsoleState) -> None:
         log = state.log
-        self.query_one(LogView).show(log.history)
+        self._desk.show(log)
         self._show_status()
-        self._show_shapes(log)
+        shown = (log.run_id, log.reading, self.size.width, self._at)
+        if shown != self._shown:
+            self._shown = shown
+            self._show_shapes(log)
+            none = "nothing to draw yet: decode lines and cycle records make charts"
+            self.query_one(Charts).show(log.reading, none)
 
     def perform(self, name: str) -> None:
-        view = self.query_one(LogView)
-        match name:
-            case "log.filter":
-                field = self.query_one("#filter", Input)
-                field.display = True
-                field.focus()
-            case "log.drift":
-                view.set_filter(view.filter, drift_only=not view.drift_only)
-            case "log.follow":
-                view.toggle_following()
-            case _:
-                super().perform(name)
-
-    def action_unfilter(self) -> None:
-        """Escape ends a filter first; without one it means what it means everywhere."""
-        view, field = self.query_one(LogView), self.query_one("#filter", Input)
-        if field.display or view.is_filtered:
-            field.display = False
-            field.value = ""
-            view.set_filter("")
-            view.focus()
+        if name == "log.view":
+            self._look_at((self._at + 1) % len(VIEWS))
+        elif self._desk.can_perform(name):
+            if VIEWS[self._at] != "lines" and not self.has_class("-wide"):
+                self._look_at(0)
+            self._desk.perform(name)
         else:
-            raise SkipAction
+            super().perform(name)
 
-    @on(Input.Submitted, "#filter")
-    def _filter(self, message: Input.Submitted) -> None:
-        message.stop()
-        view = self.query_one(LogView)
-        view.set_filter(message.value, view.drift_only)
-        message.input.display = False
-        view.focus()
+    def action_back(self) -> None:
+        self._desk.back()
 
-    @on(LogView.Changed)
+    @on(LogDesk.Changed)
     def _show_status(self) -> None:
-        self.query_one("#log-status", Status).say(content(*_status(self._known.log, self.query_one(LogView))))
+        self.query_one("#log-status", Status).say(
+            content(*status(self._known.log, self._desk.view, self._desk.searching))
+        )
+
+    def _look_at(self, at: int) -> None:
+        self._at = at
+        self.query_one("#logs").set_classes(f"stacked -{VIEWS[at]}")
+        self.show(self._known)
+        seen: tuple[Widget, ...] = (self._desk.view, self.query_one("#shapes", Table), self.query_one(Charts))
+        self.call_after_refresh(seen[at].focus)
+
+    # Shapes
+
+    def _rows(self) -> tuple[ShapeRow, ...]:
+        reading = self._known.log.reading
+        return reading.rows if reading else ()
 
     def _show_shapes(self, log: LogState) -> None:
-        table = self.query_one("#shapes", Table)
-        pane = self.query_one("#shapes-pane", Pane)
-        if log.history is None:
-            table.show((), "no server's log is followed")
+        table, pane = self.query_one("#shapes", Table), self.query_one("#shapes-pane", Pane)
+        if log.reading is None:
+            table.show((), "no log is followed" if log.window is None else "nothing is counted yet")
             return
         judge = judge_of(log.record)
-        rows = [(row, judge(row)) for row in log.history.shapes.rows()]
-        wrong = sum(verdict.state == "wrong" for _row, verdict in rows)
-        pane.retitle(f"Shapes {len(rows)}{f', {wrong} WRONG' if wrong else ''}{_left_out(log.history)}")
-        table.show([_shape(*each) for each in rows], "no shape line yet: patch applied, EAGLE3_DEBUG=1, graphs off?")
+        judged = [(row, judge(row)) for row in log.reading.rows]
+        wrong = sum(verdict.state == "wrong" for _row, verdict in judged)
+        left_out = f" ({log.reading.left_out} lines left out)" if log.reading.left_out else ""
+        pane.retitle(f"Shapes {len(judged)}{f', {wrong} WRONG' if wrong else ''}{left_out}")
+        table.show([row_of(*each) for each in judged], "no shape line yet: patch applied, EAGLE3_DEBUG=1, graphs off?")
+        self._say_of_row()
+        found = flow(log.reading.rows, judge)
+        path = content(*flow_lines(found, is_narrow=self.size.width < NARROW))
+        self.query_one("#flow", Status).say(path.append("\n").append(content(flow_trouble(found))))
 
+    @on(Table.Moved, "#shapes")
+    def _say_of_row(self) -> None:
+        """Below the table: why the row of the cursor is judged as it is."""
+        log, current = self._known.log, self.query_one("#shapes", Table).current
+        if log.reading is None or current is None:
+            self.query_one("#shape-said", Status).say(content(""))
+            return
+        judge = judge_of(log.record)
+        for row, hint in zip(log.reading.rows, log.reading.hints, strict=True):
+            if key_of(row) == current.key:
+                self.query_one("#shape-said", Status).say(content(*said_of(row, judge(row), hint)))
 
-def _shape_table() -> Table:
-    return Table(
-        "shapes",
-        Column("site"),
-        Column("model", from_width=100),
-        Column("mode"),
-        Column("ranks"),
-        Column("shape"),
-        Column("verdict"),
-        Column("count", right=True, from_width=90),
-        Column("dtype", from_width=120),
-        Column("why", flex=True, from_width=100),
-    )
-
-
-def _shape(row: ShapeRow, verdict: Verdict) -> Row:
-    shape = json.dumps(row.shape).replace("null", "*").replace(" ", "")
-    place = tuple(cell or NONE for cell in (row.site, row.model, row.mode, row.ranks))
-    told: Line = (verdict.state, tone_of(verdict.state))
-    rest = (str(row.count), row.dtype or NONE, verdict.sentence)
-    return Row(f"{' '.join(place)} {shape}", (*place, shape, told, *rest))
-
-
-def _left_out(history: LogHistory) -> str:
-    return f" ({history.shapes.left_out} lines left out)" if history.shapes.left_out else ""
-
-
-def _status(log: LogState, view: LogView) -> Iterator[Line | str]:
-    history = log.history
-    if history is None:
-        yield ("No server of yours was launched on this node yet: L launches one.", "dim")
-        return
-    yield (history.phase.name, tone_of(history.phase.name))
-    yield f" {history.phase.detail}  " if history.phase.detail else "  "
-    yield ("following", "ok") if view.is_following else (f"held, +{view.unseen:,} new (G follows)", "warn")
-    yield f"  {sum(history.counts.values()):,} records  "
-    unclaimed = history.counts[UNCLAIMED]
-    yield (f"{unclaimed:,} unclaimed  ", "warn" if unclaimed else "dim")
-    yield from _wanting(log, view)
-    yield from _speed(history)
-    yield (log.path, "dim")
-
-
-def _wanting(log: LogState, view: LogView) -> Iterator[Line | str]:
-    """What the view leaves out, and what it has not got yet."""
-    if view.is_filtered:
-        kinds = " and ".join(filter(None, (view.filter, "unclaimed" if view.drift_only else "")))
-        yield (f"only {kinds}: {view.row_count:,}  ", "accent")
-    if log.behind_bytes > SAID_BEHIND:
-        yield (f"{format_bytes(log.behind_bytes)} behind  ", "warn")
-    if log.history and log.history.missed_bytes:
-        yield (f"{format_bytes(log.history.missed_bytes)} missed  ", "error")
-    if log.problem:
-        yield (f"{log.problem}  ", "error")
-
-
-def _speed(history: LogHistory) -> Iterator[Line | str]:
-    last = history.stats.last_at_batch_1()
-    if last:
-        length = f", accept len {format_number(last.accept_len)}" if last.accept_len is not None else ""
-        yield f"{format_rate(last.gen_throughput)}{length}  "
+    @on(Table.Opened, "#shapes")
+    def _to_line(self, message: Table.Opened) -> None:
+        """Enter on a shape goes to its raw line: of a rank that differs where there is one."""
+        message.stop()
+        for row in self._rows():
+            if key_of(row) == message.row.key:
+                if not self.has_class("-wide"):
+                    self._look_at(0)
+                self._desk.view.go_to(row.example_offset)
+                self.call_after_refresh(self._desk.view.focus)
 
 
 SCREEN = LogsScreen

@@ -145,5 +145,5 @@ def server_word(state: ConsoleState) -> str:
     run = state.servers.newest_own
     if run is None:
         return "none"
-    phase = state.log.history.phase.name if state.log.history and state.log.run_id == run.run_id else ""
+    phase = state.log.reading.phase.name if state.log.reading and state.log.run_id == run.run_id else ""
     return phase if phase and run.state in ("running", "starting") else run.state

@@ -1,46 +1,48 @@
-"""The raw log: only visible records are drawn, and a view that is held back stays still while the log grows."""
+"""The raw log on the screen: only the rows that are seen are cut out, read and drawn.
+
+It scrolls by itself, by rows that keep their numbers: Textual's own scrolling would lay out the whole screen anew each
+time the log grows.
+"""
 
 from __future__ import annotations
 
-from collections import deque
-from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
-from textual.geometry import Size
 from textual.message import Message
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
-from console.logs.highlight import spans, without_secrets
-from console.logs.history import RECORDS_LIMIT
-from console.logs.record import UNCLAIMED
-from console.tui.text import MORE
-from console.units import plain
+from console.logs.marks import Marks
+from console.logs.window import TEXT_LIMIT, LineWindow
+from console.tui.log_viewport import Viewport
+from console.tui.widgets.log_draw import PARTS, Looks, drawn, line_strip, window_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from textual.binding import BindingType
+    from textual.events import Click, MouseScrollDown, MouseScrollUp
+    from textual.geometry import Region
     from textual.timer import Timer
 
-    from console.logs.history import LogHistory
-    from console.logs.record import Record
+    from console.logs.choice import Choice
+    from console.logs.window import Line
+    from console.tui.log_viewport import Place, Side
 
-WIDTH_LIMIT = 4096
-"""Characters of a record that are drawn; the rest is told of by its mark, and stands in the file."""
-MEASURE_S = 0.25
-TROUBLE = frozenset({"failure", "torch_error", "traceback", "argparse_error"})
-BACK = "‹"
+GUTTER = 1
+"""Cells in front of a line: the cursor, or a bookmark."""
+SLICE_S = 0.01
+WHEEL = 3
+THUMB = "┃"
 
 
-class LogView(ScrollView, can_focus=True):
-    """Follows the newest line until the user moves up; then nothing moves until G (or the end) is reached."""
+class LogView(Widget, can_focus=True):
+    """Shows a log where its viewport looks."""
 
     DEFAULT_CSS = """
     LogView {
-        height: 1fr; scrollbar-size: 0 1; background: $background;
+        height: 1fr; background: $background;
         & > .log--site { color: $text-accent; text-style: bold; }
         & > .log--shape { color: $text-success; text-style: bold; }
         & > .log--number { color: $text-success; }
@@ -48,17 +50,12 @@ class LogView(ScrollView, can_focus=True):
         & > .log--rank { color: $text-warning; }
         & > .log--secret { color: $text-muted; }
         & > .log--cut { color: $text-warning; text-style: bold; }
+        & > .log--note { color: $text-warning; text-style: bold; }
+        & > .log--cursor { color: $text-accent; text-style: bold; }
+        & > .log--thumb { color: $foreground-muted; }
     }
     """
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "log--site",
-        "log--shape",
-        "log--number",
-        "log--error",
-        "log--rank",
-        "log--secret",
-        "log--cut",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"log--{name}" for name in PARTS}
     BINDINGS: ClassVar[list[BindingType]] = [
         ("down,j", "move(1)", "Down"),
         ("up,k", "move(-1)", "Up"),
@@ -68,196 +65,230 @@ class LogView(ScrollView, can_focus=True):
         ("G,end", "follow", "Last, and follow"),
         ("left,h", "sideways(-8)", "Left"),
         ("right,l", "sideways(8)", "Right"),
+        ("enter", "open", "In its place"),
     ]
 
     class Changed(Message):
-        """Following, filter or position changed."""
+        """Following, choice or position changed."""
+
+    class Wants(Message):
+        """Rows are wanted that are not here: before or after what is held, or about a byte of the file."""
+
+        def __init__(self, where: Side | int) -> None:
+            super().__init__()
+            self.where = where
 
     def __init__(self, name: str) -> None:
         super().__init__(id=name)
-        self.is_following = True
-        self.filter = ""
-        self.drift_only = False
-        self.unseen = 0
-        """Records that came since the view was held."""
-        self._history: LogHistory | None = None
-        self._taken = 0
-        self._rows: Sequence[Record] = ()
-        self._matching: deque[Record] = deque(maxlen=RECORDS_LIMIT)
-        self._longest = 0
-        self._measuring: Timer | None = None
+        self.port = Viewport(lambda where: self.post_message(self.Wants(where)), self._height_of)
+        self.is_wrapped = False
+        self.left = 0
+        self.bookmarks: set[Place] = set()
+        self.range_start: Line | None = None
+        """Where a range that is to be saved begins."""
+        self._marks = Marks()
+        self._behind = 0
+        self._version = -1
+        self._taking: Timer | None = None
+        self._shown: list[tuple[int, int]] = []
+        self._looks = Looks(Style(), dict.fromkeys(PARTS, Style()))
 
     @property
     def row_count(self) -> int:
-        """Rows that are shown: all records kept, or those that match."""
-        return len(self._rows)
+        return len(self.port.rows)
 
     @property
-    def _room(self) -> Size:
-        """What can be drawn on: `size` has the scrollbar in it."""
-        return self.scrollable_content_region.size
+    def is_following(self) -> bool:
+        return self.port.is_following
+
+    @property
+    def unseen(self) -> int:
+        return self.port.unseen
+
+    @property
+    def choice(self) -> Choice:
+        return self.port.choice
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.filter) or self.drift_only
+        return self.port.chosen is not None
 
-    def show(self, history: LogHistory | None) -> None:
-        """Take in what the history has new; call it at the pace of the screen."""
-        if history is not self._history:
-            self._open(history)
-        if history is None:
-            return
-        fresh = self._fresh(history)
-        if not fresh:
-            return
-        self._longest = max(self._longest, *(min(len(record.text), WIDTH_LIMIT) for record in fresh))
-        matching = list(filter(self._matches, fresh)) if self.is_filtered else fresh
-        if self.is_filtered:
-            self._matching.extend(matching)
-        if self.is_following:
-            self._draw()
-        else:
-            self.unseen += len(matching)
+    @property
+    def place(self) -> Place | None:
+        """Where the cursor is in the file."""
+        line = self.port.current
+        return (line.epoch, line.offset) if line else None
 
-    def set_filter(self, text: str, drift_only: bool = False) -> None:
-        """Show only records that hold `text` (any case while it is all lower; `!text`: that do not)."""
-        self.filter, self.drift_only = text, drift_only
-        self._matching.clear()
-        if self._history and self.is_filtered:
-            self._matching.extend(filter(self._matches, self._history.records))
-        self.action_follow()
+    def show(self, window: LineWindow | None, marks: Marks | None = None, behind: int = 0) -> None:
+        """Take in what the window has new; call it at the pace of the screen. `behind`: bytes that `marks` lacks."""
+        window = window or LineWindow()
+        if window is not self.port.live and (len(window) or len(self.port.live)):
+            self.port.open(window)
+            self.bookmarks.clear()
+            self.range_start, self._version = None, -1
+        if (window.version, behind) != (self._version, self._behind):
+            self._marks = marks or self._marks
+            self._version, self._behind = window.version, behind
+            self._take()
 
-    def action_move(self, lines: int) -> None:
-        if lines < 0:
-            self._hold()
-        elif self._is_at_end():
-            self.action_follow()
-        self.scroll_relative(y=lines, animate=False, force=True)
+    def choose(self, choice: Choice) -> None:
+        """Show only what is chosen, or everything again. Raises UsageError, and then nothing changes."""
+        self.port.choose(choice)
+        self._take()
+        self.changed()
+
+    def found(self, lines: tuple[Line, ...]) -> None:
+        """Earlier lines of the file, newest first, that match the choice."""
+        if self.port.chosen is not None:
+            self.port.chosen.found(lines)
+            self.changed()
+
+    def changed(self) -> None:
+        """Draw anew, and tell."""
+        self.refresh()
+        self.post_message(self.Changed())
+
+    # Keys
+
+    def action_move(self, rows: int) -> None:
+        self.port.move(rows)
+        self.changed()
 
     def action_page(self, pages: int) -> None:
-        self.action_move(pages * max(1, self._room.height - 1))
+        self.port.page(pages)
+        self.changed()
 
     def action_first(self) -> None:
-        self._hold()
-        self.scroll_to(y=0, animate=False, force=True)
-
-    def action_sideways(self, cells: int) -> None:
-        self.scroll_relative(x=cells, animate=False, force=True)
+        self.port.first()
+        self.changed()
 
     def action_follow(self) -> None:
-        """Go to the newest line and stay with it."""
-        self.is_following, self.unseen = True, 0
-        self._draw()
-        self.post_message(self.Changed())
+        self.port.follow()
+        self.changed()
+
+    def action_sideways(self, cells: int) -> None:
+        self.left = max(0, min(TEXT_LIMIT, self.left + cells))
+        self.refresh()
+
+    def action_open(self) -> None:
+        """From a chosen row to its place among all lines."""
+        line = self.port.current
+        if self.is_filtered and line is not None:
+            self.go_to(line.offset, line.epoch)
+
+    def go_to(self, offset: int, epoch: int | None = None) -> None:
+        """Put the cursor on the line that holds a byte of the file, among all lines."""
+        self.port.go_to(offset, epoch)
+        self.changed()
 
     def toggle_following(self) -> None:
         """Hold the view still, or follow again."""
         if self.is_following:
-            self._hold()
+            self.port.hold()
         else:
-            self.action_follow()
+            self.port.follow()
+        self.changed()
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        super().watch_scroll_y(old_value, new_value)
-        # The mouse wheel and the scrollbar do not come through an action.
-        if new_value < old_value and self.is_vertical_scrollbar_grabbed:
-            self._hold()
+    def toggle_wrap(self) -> None:
+        """Break lines that are longer than the screen is wide, or do not."""
+        self.is_wrapped = not self.is_wrapped
+        self.port.set_cursor(self.port.cursor)
+        self.refresh()
 
-    def on_mouse_scroll_up(self) -> None:
-        self._hold()
+    def toggle_bookmark(self) -> None:
+        """Mark the line of the cursor, or take its mark away."""
+        if place := self.place:
+            self.bookmarks ^= {place}
+            self.port.hold()
+            self.changed()
 
-    def on_resize(self) -> None:
-        if self.is_following:
-            self._measure()
+    def on_mouse_scroll_up(self, event: MouseScrollUp) -> None:
+        event.stop()
+        self.action_move(-WHEEL)
+
+    def on_mouse_scroll_down(self, event: MouseScrollDown) -> None:
+        event.stop()
+        self.action_move(WHEEL)
+
+    def on_click(self, event: Click) -> None:
+        self.port.hold()
+        if event.y < len(self._shown):
+            self.port.set_cursor(self._shown[event.y][0])
+        self.changed()
+
+    # Drawing
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.port.height = max(1, self.size.height)
+        self._shown = self.port.shown()
+        # Once a frame: a style that is looked up for each row costs more than the row.
+        self._looks = Looks(base := self.rich_style, {name: base + self._style(name) for name in PARTS})
+        return super().render_lines(crop)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one visible row; what is cut on a side is marked there."""
-        left, top = self.scroll_offset.x, self._top()
-        width, base = self._room.width, self.rich_style
-        if top + y >= len(self._rows):
-            return Strip.blank(width, base)
-        record = self._rows[top + y]
-        text = plain(without_secrets(record.text)[:WIDTH_LIMIT])
-        strip = Strip(list(self._segments(text, record, base)))
-        cut_style = base + self._style("cut")
-        goes_on = strip.cell_length > left + width or (len(record.text) > WIDTH_LIMIT and left + width >= WIDTH_LIMIT)
-        strip = strip.crop_extend(left, left + width, base)
-        if goes_on:
-            strip = Strip.join([strip.crop(0, width - 1), Strip([Segment(MORE, cut_style)])])
-        if left and text:
-            strip = Strip.join([Strip([Segment(BACK, cut_style)]), strip.crop(1)])
-        return strip
+        looks = self._looks
+        base = looks.base
+        if y >= len(self._shown):
+            return Strip.blank(self.size.width, base)
+        row, piece = self._shown[y]
+        rows = self.port.rows
+        if not rows.first_row <= row < rows.end_row:
+            return Strip.blank(self.size.width, base)
+        line = rows.line(row)
+        strip = line_strip(line, self._label(row), looks)
+        if self.is_wrapped:
+            text = strip.crop_extend(piece * self._room, (piece + 1) * self._room, base)
+        else:
+            text = window_of(strip, line, self.left, self._room, looks)
+        return Strip.join([self._gutter(row, line, looks), text, self._thumb(y, looks)])
 
-    def _segments(self, text: str, record: Record, base: Style) -> Iterator[Segment]:
-        if record.kind in TROUBLE:
-            base += self._style("error")
-        at = 0
-        for start, end, name in spans(text):
-            yield Segment(text[at:start], base)
-            yield Segment(text[start:end], base + self._style(name))
-            at = end
-        yield Segment(text[at:], base)
+    def on_resize(self) -> None:
+        self.port.height = max(1, self.size.height)
+        if not self.is_following:
+            self.port.set_cursor(self.port.cursor)
+
+    @property
+    def _room(self) -> int:
+        return max(1, self.size.width - GUTTER - 1)
+
+    def _height_of(self, line: Line) -> int:
+        if not self.is_wrapped or line.note:
+            return 1
+        return max(1, -(-cell_len(drawn(line.raw).text) // self._room))
+
+    def _label(self, row: int) -> str:
+        if self.port.chosen is None or not self.choice.collapse:
+            return ""
+        entry = self.port.chosen.entry(row)
+        return f"×{entry.count}" if entry.count > 1 else "  "
+
+    def _gutter(self, row: int, line: Line, looks: Looks) -> Strip:
+        is_marked = (line.epoch, line.offset) in self.bookmarks
+        is_here = not self.is_following and row == self.port.cursor
+        is_anchor = line == self.range_start
+        mark = "◆" if is_marked and is_here else "●" if is_marked else "▌" if is_here else "┌" if is_anchor else " "
+        return Strip([Segment(mark, looks.parts["cursor"])])
+
+    def _thumb(self, y: int, looks: Looks) -> Strip:
+        rows = self.port.rows
+        count, height = len(rows), max(1, self.size.height)
+        if count <= height or not self._shown:
+            return Strip([Segment(" ", looks.base)])
+        first = (self._shown[0][0] - rows.first_row) * height // count
+        size = max(1, height * height // count)
+        is_thumb = min(first, height - size) <= y < min(first, height - size) + size
+        return Strip([Segment(THUMB if is_thumb else " ", looks.parts["thumb"])])
 
     def _style(self, name: str) -> Style:
         style = self.get_component_rich_style(f"log--{name}")
         return Style(color=style.color, bold=style.bold)
 
-    def _open(self, history: LogHistory | None) -> None:
-        self._history, self._taken, self._longest = history, 0, 0
-        self._matching.clear()
-        self.is_following, self.unseen = True, 0
-        self._draw()
-
-    def _fresh(self, history: LogHistory) -> list[Record]:
-        """Return the records that came since the last time, as far as they are still kept."""
-        total = sum(history.counts.values())
-        count, self._taken = min(total - self._taken, len(history.records)), total
-        return list(islice(reversed(history.records), count))[::-1]
-
-    def _matches(self, record: Record) -> bool:
-        if self.drift_only and record.kind != UNCLAIMED:
-            return False
-        wanted = self.filter.removeprefix("!")
-        text = record.text.lower() if wanted == wanted.lower() else record.text
-        return (wanted in text) != (self.filter.startswith("!") and bool(wanted))
-
-    def _live(self) -> Sequence[Record]:
-        if self.is_filtered:
-            return self._matching
-        return self._history.records if self._history else ()
-
-    def _hold(self) -> None:
-        """Keep what is on the screen: the ring of records drops its oldest while the log goes on."""
+    def _take(self) -> None:
+        """Let the choice look at what is new, a slice at a time."""
+        if self._taking is not None:
+            self._taking.stop()
+            self._taking = None
+        if self.port.take(self._marks, self._behind):
+            self._taking = self.set_timer(SLICE_S, self._take)
         if self.is_following:
-            self._measure()
-            self.is_following = False
-            self._rows = tuple(self._rows)
-            self.post_message(self.Changed())
-
-    def _is_at_end(self) -> bool:
-        return self.scroll_offset.y >= self._last_top()
-
-    def _draw(self) -> None:
-        """Show the newest rows. Their number may grow 20 times a second: the scrollbar learns of it less often."""
-        self._rows = self._live()
-        if self._measuring is None:
-            self._measure()
-            self._measuring = self.set_timer(MEASURE_S, self._measured)
-        self.refresh()
-
-    def _measured(self) -> None:
-        self._measuring = None
-        if self.is_following and len(self._rows) != self.virtual_size.height:
-            self._measure()
-
-    def _measure(self) -> None:
-        """Tell Textual how much there is: this costs a layout of the whole screen."""
-        self.virtual_size = Size(self._longest, len(self._rows))
-        self.scroll_to(y=self._last_top(), animate=False, force=True)
-
-    def _top(self) -> int:
-        """The first row that is seen."""
-        return self._last_top() if self.is_following else self.scroll_offset.y
-
-    def _last_top(self) -> int:
-        return max(0, len(self._rows) - self._room.height)
+            self.refresh()

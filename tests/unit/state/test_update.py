@@ -7,13 +7,16 @@ from typing import Any
 import pytest
 
 from console.logs.history import LogHistory
+from console.logs.marks import Marks
+from console.logs.reading import LogReading
+from console.logs.window import LineWindow
 from console.state import events
+from console.state.log_state import LogState
 from console.state.model import (
     ActionState,
     ConsoleState,
     LaunchView,
     LinkState,
-    LogState,
     ProfilesState,
     ProfileView,
     RunbookState,
@@ -26,7 +29,7 @@ from tests.unit.state.samples import hello, holder, run, telemetry
 A, B = ProfileView("a", "a.yaml"), ProfileView("b", "b.yaml", patches=("p",))
 DONE = Step("free", "", "done", "8/8 free", 1.0)
 RUNNING = Step("patch", "", "running")
-HISTORY = LogHistory()
+WINDOW, MARKS, READING = LineWindow(), Marks(), LogReading.of(LogHistory())
 
 CASES: list[tuple[str, Any, events.Event, Any]] = [
     ("link", LinkState(), events.LinkChanged("connected"), LinkState("connected")),
@@ -100,12 +103,18 @@ CASES: list[tuple[str, Any, events.Event, Any]] = [
     ),
     ("servers", ServersState(), events.NodeNamed("n", "me@here", False), ServersState(operator="me@here")),
     ("servers", ServersState(), events.ServerChosen("r1"), ServersState(chosen="r1")),
-    ("log", LogState(), events.LogOpened("r1", "/l", {}, HISTORY), LogState("r1", "/l", {}, HISTORY)),
+    ("log", LogState(), events.LogOpened("r1", "/l", {}, WINDOW, MARKS), LogState("r1", "/l", {}, WINDOW, MARKS)),
     (
         "log",
-        LogState("r1", "/l", {}, HISTORY, problem="gone"),
+        LogState("r1", "/l", {}, WINDOW, MARKS, problem="gone"),
         events.LogFed("r1", 3, 10, 30),
-        LogState("r1", "/l", {}, HISTORY, 3, 10, 30),
+        LogState("r1", "/l", {}, WINDOW, MARKS, None, 3, 10, 30),
+    ),
+    (
+        "log",
+        LogState("r1", version=3, read_to=10),
+        events.LogFolded("r1", READING, 5, 7),
+        LogState("r1", version=3, read_to=10, reading=READING, fold_behind=5, skipped=7),
     ),
     ("log", LogState("r1"), events.LogFailed("r1", "gone"), LogState("r1", problem="gone")),
 ]
@@ -116,6 +125,7 @@ LATE: list[tuple[str, Any, events.Event]] = [
     ("profiles", ProfilesState((A, B), "a", LaunchView("a", ())), events.ProfileSelected("a")),
     ("log", LogState("r2"), events.LogFed("r1", 3, 10, 30)),
     ("log", LogState("r2"), events.LogFailed("r1", "gone")),
+    ("log", LogState("r2"), events.LogFolded("r1", READING, 5)),
     ("runbook", RunbookState("b", (DONE,)), events.ActionCancelled()),
     ("runbook", RunbookState("b", (DONE, RUNNING)), events.ProfileSelected("a")),
 ]
