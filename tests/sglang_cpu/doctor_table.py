@@ -1,6 +1,6 @@
 """Print what the doctor says before a launch beside what then happens: `python -m tests.sglang_cpu.doctor_table`.
 
-Every wiring of wirings.py, about forty minutes; with words, those whose ids contain one. 1 when they disagree.
+Every wiring of wirings.py, about fifty minutes; with words, those whose ids contain one. 1 when they disagree.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Row:
 
     def line(self) -> str:
         mark = "" if self.agrees and self.expected else "  << not as expected" if self.agrees else "  << DISAGREE"
-        return f"{self.wiring.id:38}  {', '.join(self.finds) or 'nothing':44}  {self.then}{mark}"
+        return f"{self.wiring.id:42}  {', '.join(self.finds) or 'nothing':44}  {self.then}{mark}"
 
 
 class Pairs:
@@ -117,10 +117,9 @@ def examine(site: Site, pairs: Pairs, wiring: Wiring) -> Row:
         return Row(wiring, finds, *_death(site, Path(f"{site.home}/logs/{wiring.folder}.log"), told["error"]))
     assert code == 0, narration
     code, told, narration = site.run("probe", NODE, "--blocks", "1", "--warmup", "0")
-    assert code == 0, narration
+    stopped, _, _ = site.run("stop", NODE, "--yes")
+    assert (code, stopped) == (0, 0), narration
     run = told["run"]
-    code, _, narration = site.run("stop", NODE, "--yes")
-    assert code == 0, narration
     return Row(wiring, finds, Accepts(round(run["accept_len"], 4), tuple(run["accept_hist"])))
 
 
@@ -155,7 +154,7 @@ def main(words: Sequence[str]) -> int:
     for row in examine_all([each for each in WIRINGS if not words or any(word in each.id for word in words)]):
         print(row.line(), flush=True)
         if row.explained:
-            print(f"{'':38}  {row.explained[:200]}", flush=True)
+            print(f"{'':42}  {row.explained[:200]}", flush=True)
         wrong += not (row.agrees and row.expected)
     print(f"{wrong} wrong")
     return 1 if wrong else 0

@@ -126,6 +126,9 @@ def _map(draft: Checkpoint, size: int | None, target: int | None) -> Iterator[Fi
             yield RULE.error(message, "Perhaps it holds ids, not differences.", f"first ids {ids[:5]}")
         elif target and ids[-1] >= target:
             yield RULE.error(f"d2t maps to token {ids[-1]}, the target has {target}", _MAP_HINT)
+        elif marks and sum(marks) == len(ids) and any(at >= len(marks) or not marks[at] for at in ids):
+            hint = f"{_MAP_HINT} SGLang reads d2t alone, and a token that is named wrongly is never accepted."
+            yield RULE.warn("d2t and t2d are of different tokens", hint, f"first ids by d2t {ids[:5]}")
     if marks and size and sum(marks) != size:
         yield RULE.warn(
             f"t2d marks {sum(marks)} tokens, the draft's vocabulary has {size}", "SGLang does not read t2d."

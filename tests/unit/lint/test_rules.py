@@ -16,6 +16,7 @@ from console.lint import rules
 from console.lint.context import LaunchContext
 from console.node.verdict import GpuVerdict
 from console.paths import shipped_profiles
+from console.wiring.checkpoint import Checkpoint
 from remote_agent.protocol import PathFacts, PortFacts, SGLangFacts
 
 TESTS = Path(__file__).parents[2]
@@ -80,6 +81,14 @@ def test_a_model_path_that_is_missing_or_unreadable(good):
     for facts in ({"kind": "missing"}, {"readable": False}):
         paths = {**good.paths, model: replace(good.paths[model], **facts)}
         assert found(replace(good, paths=paths)) == [("path-missing", "error")]
+
+
+def test_a_folder_without_a_config_is_told_once(good):
+    model = good.needs.paths_to_read[0]
+    empty = replace(good, launch=replace(good.launch, target=Checkpoint(model, problem="no config.json in it")))
+    assert found(empty) == [("checkpoint-unreadable", "error")]
+    paths = {**good.paths, model: replace(good.paths[model], kind="missing")}
+    assert found(replace(empty, paths=paths)) == [("path-missing", "error")]
 
 
 def test_no_sglang(good):

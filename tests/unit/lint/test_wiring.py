@@ -237,22 +237,25 @@ def test_the_head_of_the_targets_vocabulary(launch):
 
 
 @pytest.mark.parametrize(
-    ("d2t", "says"),
+    ("d2t", "marks", "says"),
     [
-        ((0, 1, 1), None),
-        ((0, -1, -2), "not increasing"),
-        ((0, 5, 2), "not increasing"),
-        ((0, 0, 163_900), "token 163902"),
+        ((0, 1, 1), (0, 2, 3), None),
+        ((0, -1, -2), (0, 1, 2), "not increasing"),
+        ((0, 5, 2), (0, 4, 6), "not increasing"),
+        ((0, 0, 163_900), (0, 1, 2), "token 163902"),
+        ((0, 1, 1), (0, 1, 3), "of different tokens"),
+        ((0, 1, 1), (0, 2), "marks 2 tokens"),
     ],
 )
-def test_the_map_of_the_draft_vocabulary(launch, tmp_path, d2t, says):
+def test_the_map_of_the_draft_vocabulary(launch, tmp_path, d2t, marks, says):
     pair = (
         drafts.load(KIMI)
         .with_draft(draft_vocab_size=3)
         .with_tensors(lm_head__weight=("BF16", [3, 7168]), d2t=("I64", [3]), t2d=("BOOL", [163840]))
     )
     made = launch(pair)
-    drafts.write_sparse(tmp_path / "draft" / "model.safetensors", pair.tensors, 3, {"d2t": struct.pack("<3q", *d2t)})
+    values = {"d2t": struct.pack("<3q", *d2t), "t2d": bytes(token in marks for token in range(8))}
+    drafts.write_sparse(tmp_path / "draft" / "model.safetensors", pair.tensors, values=values)
     made = replace(made, draft=read_checkpoint.from_files(reading.draft(str(tmp_path / "draft"))))
     found = [each.message for each in of("draft-vocab", made)]
     assert len(found) == (1 if says else 0)
@@ -394,3 +397,25 @@ def test_configs_of_any_kind_raise_nothing(launch, tmp_path):
             target = replace(made.target, config={**made.target.config, key: value})
             files = doctor.Files(target=target, draft=draft)
             lint.check(doctor.gather(made.asked, "0.5.13", files))
+
+
+def test_a_checkpoint_that_does_not_load(launch, tmp_path):
+    rule, whole = "checkpoint-unreadable", launch(LLAMA)
+    assert of(rule, whole) == []
+    weights = tmp_path / "draft" / "model.safetensors"
+    size = weights.stat().st_size
+
+    def draft() -> Launch:
+        return replace(whole, draft=read_checkpoint.from_files(reading.draft(str(tmp_path / "draft"))))
+
+    with weights.open("r+b") as file:
+        file.truncate(size // 2)
+    (finding,) = of(rule, draft())
+    assert (finding.severity, "the draft does not load" in finding.message) == ("error", True)
+    weights.unlink()
+    assert severities(rule, draft()) == ["warn"]
+    (tmp_path / "draft" / "pytorch_model.bin").write_bytes(b"x")
+    assert of(rule, draft()) == []
+    (tmp_path / "target" / "config.json").write_text("{")
+    target = read_checkpoint.from_files(reading.target(str(tmp_path / "target")))
+    assert severities(rule, replace(whole, target=target)) == ["error"]

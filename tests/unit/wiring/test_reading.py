@@ -88,28 +88,32 @@ def test_shards_by_their_index():
 
 
 @pytest.mark.parametrize(
-    ("files", "says"),
+    ("files", "says", "damage"),
     [
-        ({}, "no model.safetensors"),
-        ({"pytorch_model__bin": b"x"}, "no header"),
-        ({"model__safetensors": struct.pack("<Q", 1 << 63)}, "the header says"),
-        ({"model__safetensors__index__json": b"{"}, "cannot be read"),
-        ({"model__safetensors__index__json": {"weight_map": {"a": "../../etc/passwd"}}}, "files elsewhere"),
-        ({"model__safetensors__index__json": {"weight_map": {"a": 7}}}, "files elsewhere"),
-        ({"model__safetensors__index__json": {"weight_map": {str(i): f"{i}" for i in range(300)}}}, "too many"),
-        ({"model__safetensors__index__json": {"weight_map": {"a": "gone.safetensors"}}}, "is not there"),
+        ({}, "no model.safetensors", "no weights"),
+        ({"pytorch_model__bin": b"x"}, "no header", ""),
+        ({"model__safetensors": struct.pack("<Q", 1 << 63)}, "the header says", "damaged"),
+        ({"model__safetensors": file(FC)[:-1]}, "need more than", "damaged"),
+        ({"model__safetensors": struct.pack("<Q", 9 << 20) + b" " * (9 << 20)}, "are not read", ""),
+        ({"model__safetensors__index__json": b"{"}, "cannot be read", ""),
+        ({"model__safetensors__index__json": {"weight_map": {"a": "../../etc/passwd"}}}, "files elsewhere", ""),
+        ({"model__safetensors__index__json": {"weight_map": {"a": 7}}}, "files elsewhere", ""),
+        ({"model__safetensors__index__json": {"weight_map": {str(i): f"{i}" for i in range(300)}}}, "too many", ""),
+        ({"model__safetensors__index__json": {"weight_map": {"a": "gone.safetensors"}}}, "is not there", "damaged"),
         (
             {
                 "model__safetensors__index__json": {"weight_map": {"a": "1", "b": "2"}},
                 **dict.fromkeys("12", file(FC)),
             },
             "in two files",
+            "",
         ),
     ],
 )
-def test_shapes_that_cannot_be_had_are_said_and_the_config_stays(files, says):
+def test_shapes_that_cannot_be_had_are_said_and_the_config_stays(files, says, damage):
     found, _ = run(folder(**files))
     assert says in found.problem
+    assert found.damage == damage
     assert found.config == CONFIG
     assert found.tensors is None
 
