@@ -17,6 +17,7 @@ from console.errors import NodeLost
 from console.remote.agent import NodeRefused
 from remote_agent.steps import FAULT, STEPS
 from tests.agent.patched_tree import NEW, NO_ROOT_POWER, ORIGINALS, PatchedTree, patched, sha
+from tests.pythons import FOUND, PYTHONS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -146,6 +147,12 @@ ONCE = {
     "overlay.placed": ("write_overlay", 1),
     "overlay.removing": ("remove_overlay", 1),
 }
+
+
+@pytest.fixture(params=PYTHONS if os.environ.get("SPEC_CONSOLE_FULL") == "1" else [FOUND[min(FOUND)]])
+def python(request: pytest.FixtureRequest) -> str:
+    """The oldest alone by default: where a crash comes is not a matter of the interpreter."""
+    return str(request.param)
 
 
 def test_no_step_is_forgotten():

@@ -248,7 +248,7 @@ def test_each_byte_comes_once(tmp_path):
 
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("LOG_EXAMPLES", "20")),
+    max_examples=int(os.environ.get("LOG_EXAMPLES", "12")),
     stateful_step_count=16,
     deadline=None,
     suppress_health_check=list(HealthCheck),
