@@ -29,7 +29,7 @@ CHUNK = 64 * 1024
 RUNS = 3
 REAL = Path(__file__).parents[1] / "data" / "logs" / "h200"
 TARGET, DRAFT = "DeepseekV3ForCausalLM", "LlamaForCausalLMEagle3"
-_CALLS = (
+CALLS = (
     ("target.aux", TARGET, "TARGET_VERIFY", "shapes=({rows},7168);({rows},7168);({rows},7168)"),
     ("logits.stored", TARGET, "TARGET_VERIFY", "shape=({rows},21504)"),
     ("draft.fc_in", DRAFT, "DRAFT_EXTEND_V2", "shape=({rows},21504)"),
@@ -45,7 +45,7 @@ def debug_log(lines: int = LINES) -> bytes:
     while len(made) < lines:
         seq += 1
         rows = 100 + seq if seq % 40 == 0 else 6
-        for site, model, mode, shape in _CALLS:
+        for site, model, mode, shape in CALLS:
             for rank in range(RANKS):
                 head = f"[EAGLE3_DEBUG] site={site} rank={rank} model={model} mode={mode} seq={seq}"
                 made.append(f"{head} {shape.format(rows=rows)} dtype=bfloat16 device=cuda:{rank}")
@@ -93,7 +93,8 @@ def _split(data: bytes) -> None:
 
 
 def _grep(name: str) -> None:
-    subprocess.run(["grep", "-c", "EAGLE3_DEBUG", name], stdout=subprocess.DEVNULL, check=True)
+    # With its output on /dev/null GNU grep stops at the first line that matches.
+    subprocess.run(["grep", "-c", "EAGLE3_DEBUG", name], capture_output=True, check=True)
 
 
 def _readline(name: str) -> int:
