@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ def open_console(node: str, options: Options) -> int:
 
         return make_node(node, options, paths.locate(), reconnect=True)
 
+    # With Python's own limits a fast log brings a full collection every second, and each holds the screen up for 60 ms.
+    gc.set_threshold(50_000, 20, 100)
     app = ConsoleApp(node, make, simulated=node == "demo")
     app.run()
     if app.failure:
