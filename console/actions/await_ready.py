@@ -8,11 +8,11 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.actions import read_log
 from console.actions.explain_log import of_history
 from console.errors import ServerDied
 from console.launch.asked import read as read_asked
 from console.lint.context import Launch
-from console.logs.history import LogHistory
 from console.node.server_runs import how_it_ended
 from console.units import format_seconds, plain
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from console.actions.node import Node, Say
+    from console.logs.history import LogHistory
     from remote_agent.protocol import ServerRun
 
 POLL_S = 1.0
@@ -61,8 +62,11 @@ class LaunchOutcome:
 
     @property
     def _wrong(self) -> str:
-        launcher = self.server.child.pid if self.server.child else None
-        return self.history.overlay.wrong(launcher, self._ranks) if self._ranks is not None else ""
+        return self.history.overlay.wrong(self._launcher, self._ranks) if self._ranks is not None else ""
+
+    @property
+    def _launcher(self) -> int | None:
+        return self.server.child.pid if self.server.child else None
 
     def lines(self) -> Iterator[str]:
         yield self.proof
@@ -73,7 +77,7 @@ class LaunchOutcome:
         return {
             "server": {
                 "id": run.run_id,
-                "pid": run.child.pid if run.child else None,
+                "pid": self._launcher,
                 "port": run.port,
                 "log_path": run.log_path,
                 "state": "ready",
@@ -88,8 +92,7 @@ class LaunchOutcome:
     def _overlay(self) -> dict[str, Any] | None:
         if self._ranks is None:
             return None
-        launcher = self.server.child.pid if self.server.child else None
-        return {"ranks": self._ranks, "served": self.history.overlay.served(launcher), "wrong": self._wrong}
+        return {"ranks": self._ranks, "served": self.history.overlay.served(self._launcher), "wrong": self._wrong}
 
 
 async def follow_until_ready(node: Node, server: ServerRun, timeout_s: float | None, say: Say) -> LaunchOutcome:
@@ -110,16 +113,14 @@ class _Watch:
     def __init__(self, node: Node, server: ServerRun, timeout_s: float | None, say: Say) -> None:
         self._node = node
         self._server = server
+        self._source = read_log.LogSource(server.log_path, server.log_offset, server.record, server.run_id)
         self._timeout_s = timeout_s or READY_TIMEOUT_S
         self._say = say
         self._told = ""
-        self.history = LogHistory()
+        self.history = self._source.history()
 
     async def read_log(self) -> None:
-        async for part in self._node.agent.follow(self._server.log_path, self._server.log_offset):
-            if part.reset:
-                self.history.reset(part.offset)
-            self.history.feed(part.offset, part.data)
+        async for _ in read_log.follow(self._node, self._source, self.history):
             self._tell()
 
     async def until_ready(self, reading: asyncio.Task[None]) -> LaunchOutcome:
@@ -169,11 +170,7 @@ class _Watch:
 
     async def _read_rest(self) -> None:
         """The follower may be a moment behind: read what is left of the log."""
-        rest = LogHistory()
-        async for part in self._node.agent.follow(self._server.log_path, self._server.log_offset, until_eof=True):
-            rest.feed(part.offset, part.data)
-        rest.finish()
-        self.history = rest
+        self.history = await read_log.read(self._node, self._source)
 
     def _death(self, message: str, hint: str) -> ServerDied:
         return ServerDied(message, hint, "\n".join(plain(line) for line in self.history.tail[-TAIL_LINES:]))

@@ -148,9 +148,9 @@ async def on_node(
     node: Node, resolved: ResolvedProfile, command: Command, sglang: SGLangFacts, inventory: Inventory
 ) -> Launch:
     """The launch of a profile on a node, with the files that are there."""
-    asked = asked_of(command)
-    target = await _read(node, asked, _model_path(asked), reading.target)
-    draft = await _read(node, asked, asked.value("speculative-draft-model-path"), reading.draft)
+    asked, home = asked_of(command), inventory.facts.home
+    target = await _read(node, asked, home, _model_path(asked), reading.target)
+    draft = await _read(node, asked, home, asked.value("speculative-draft-model-path"), reading.draft)
     config = dict(target.config) if target else {}
     files = Files(
         target=target,
@@ -171,10 +171,11 @@ async def on_node(
     )
 
 
-async def _read(node: Node, asked: Asked, path: str | None, how: Callable[[str], reading.Reading]) -> Checkpoint | None:
+async def _read(
+    node: Node, asked: Asked, home: str, path: str | None, how: Callable[[str], reading.Reading]
+) -> Checkpoint | None:
     if path is None:
         return None
-    home = (await node.agent.facts()).home
     return await read_checkpoint.from_node(node.agent, how(read_checkpoint.folder_of(path, home, asked.env)))
 
 

@@ -89,6 +89,12 @@ async def read_tree(node: Node, request: PatchRequest) -> TreeState:
     return replace(tree, plans=(*plans, *records), notes=node.patches.notes(ids))
 
 
+async def find_requested(node: Node, request: PatchRequest) -> TreeState:
+    """Find the tree that is asked about; nothing is planned. Raises as `find_tree`, and for the profile."""
+    resolved = await node.profile(request.profile, request.sets) if request.profile else None
+    return await find_tree(node, _python(node, request, resolved))
+
+
 async def find_tree(node: Node, python: str) -> TreeState:
     """Find the tree that this Python serves, and what the ledger says of it; nothing is planned.
 

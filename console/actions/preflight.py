@@ -17,7 +17,7 @@ _FOR_TOOLS = ("CUDA_HOME", "CUDA_PATH", "PATH", "SGLANG_USE_MODELSCOPE", "XDG_CA
 
 async def look(node: Node, command: Command, asked: Asked) -> Preflight:
     """One question. Of the embedded node only its GPUs count: the rest is the machine that it is simulated on."""
-    models = (asked.value("model-path"), asked.value("model"), asked.value("speculative-draft-model-path"))
+    models = (asked.value("model-path"), asked.value("speculative-draft-model-path"))
     env = {name: command.env[name] for name in (*_FOR_CACHES, *_FOR_TOOLS) if name in command.env}
     ids = list(dict.fromkeys(each for each in models if each and not each.startswith(("/", "~"))))
     told = await node.agent.preflight(env, ids, command.cwd or "", asked.value("download-dir") or "")

@@ -82,10 +82,10 @@ async def _apply(node: Node, options: Options, request: PatchRequest, explain: b
 async def _verify(node: Node, options: Options, request: PatchRequest, _explain: bool) -> int:
     from console import paths
     from console.actions import deliver, tree_integrity
-    from console.actions.patch_state import read_tree
+    from console.actions.patch_state import find_requested
 
     patches = await deliver.verify(node, request)
-    tree = await tree_integrity.hand_edits(node, await read_tree(node, request), cache=paths.locate().wheels)
+    tree = await tree_integrity.hand_edits(node, await find_requested(node, request), cache=paths.locate().wheels)
     return report(options, node.name, tree_integrity.Verified(patches, tree))
 
 
