@@ -50,18 +50,28 @@ class Holder:
     """SGLang's word for it: scheduler, detokenizer, launcher, …; None for any other program."""
     doubt: str = ""
     """Why the driver's numbers are not to be trusted."""
-    only_watches: bool = False
-    """It has a device file open and the driver lists no memory of it: a monitor, or a context that is not told."""
+    watched: tuple[int, ...] = ()
+    """GPUs of which it has the device file open and the driver lists nothing: every CUDA process opens the files of all
+    GPUs that it could use, a monitor too."""
 
     @property
     def gpus(self) -> tuple[int, ...]:
-        return tuple(index for index, _used in self.memory_by_gpu)
+        """Where the driver lists it; where it lists it nowhere, those that it watches."""
+        seen = tuple(index for index, _used in self.memory_by_gpu)
+        return tuple(index for index in seen if index not in self.watched) or seen
+
+    @property
+    def only_watches(self) -> bool:
+        """On no GPU does the driver list it: a monitor, or a context that is not told."""
+        return bool(self.watched) and len(self.watched) == len(self.memory_by_gpu)
 
     @property
     def memory_used_bytes(self) -> int | None:
-        """Over all GPUs; None when one of them is unknown."""
+        """Over the GPUs where the driver lists it; None when one of them is unknown."""
+        by_gpu = dict(self.memory_by_gpu)
         total = 0
-        for _index, used in self.memory_by_gpu:
+        for index in self.gpus:
+            used = by_gpu[index]
             if used is None:
                 return None
             total += used
@@ -111,7 +121,7 @@ def _holder(
         operator=run.operator if run else None,
         role=role(process) if process else None,
         doubt="; ".join(sorted({each.doubt for each in rows if each.doubt})),
-        only_watches=bool(rows) and not any(each.from_driver for each in rows),
+        watched=_watched(rows),
     )
 
 
@@ -123,6 +133,11 @@ def _kind(process: ProcessInfo | None, run: ServerRun | None, operator: str, uid
     if run is not None and run.operator == operator:
         return "ours"
     return "same-user" if process.uid == uid else "foreign"
+
+
+def _watched(rows: Sequence[GpuHolder]) -> tuple[int, ...]:
+    listed = {each.gpu_index for each in rows if each.from_driver}
+    return tuple(sorted({each.gpu_index for each in rows} - listed))
 
 
 def _memory(rows: Iterable[GpuHolder]) -> tuple[tuple[int, int | None], ...]:

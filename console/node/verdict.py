@@ -52,8 +52,9 @@ def verdicts(
 
 def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict:
     used = gpu.memory_used_bytes
-    here = [holder for holder in holders if gpu.index in holder.gpus]
-    mine = [holder for holder in here if holder.kind != "system" and not (_is_zombie(holder) or holder.only_watches)]
+    here = [holder for holder in holders if gpu.index in dict(holder.memory_by_gpu)]
+    there = [holder for holder in here if gpu.index not in holder.watched]
+    mine = [holder for holder in there if holder.kind != "system" and not _is_zombie(holder)]
     if used is None:
         return GpuVerdict(gpu.index, "unknown", None, "the driver does not tell its used memory")
     if mine:
@@ -61,17 +62,17 @@ def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict
     if gpu.mig:
         return GpuVerdict(gpu.index, "unknown", used, "MIG is on: the sum says nothing about its instances")
     if used > idle + TOLERANCE_BYTES:
-        return GpuVerdict(gpu.index, "held", used, _unseen(used, here))
+        return GpuVerdict(gpu.index, "held", used, _unseen(gpu.index, used, here))
     zombies = sum(map(_is_zombie, here))
     who = f"{zombies} zombies, harmless: not yet reaped" if zombies else "no process"
     return GpuVerdict(gpu.index, "free", used, f"{format_bytes(used)} used, {who}")
 
 
-def _unseen(used: int, here: Sequence[Holder]) -> str:
+def _unseen(index: int, used: int, here: Sequence[Holder]) -> str:
     """Memory that no process of ours explains, and whom to ask."""
     if any(holder.process and holder.process.comm.startswith("nvidia-cuda-mps") for holder in here):
         return f"{format_bytes(used)} used behind an MPS server, whose clients are not told: ask who runs it"
-    watching = [_name(holder) for holder in here if holder.only_watches]
+    watching = [_name(holder) for holder in here if index in holder.watched]
     if watching:
         return f"{format_bytes(used)} used; the driver names nobody, the device is open in {'; '.join(watching)}"
     return (

@@ -165,3 +165,21 @@ def test_a_monitor_that_has_the_device_open_holds_nothing():
     (found,) = verdicts(sample(900 * MIB), holders)
     assert found.state == "held"
     assert "the driver names nobody, the device is open in pid 30" in found.reason
+
+
+def test_a_gpu_whose_device_file_alone_is_open_is_free_for_all_that_the_process_holds_another():
+    # Seen on H200: a CUDA process on GPU 0 has the device files of all GPUs open; GPU 1 read 3 MiB.
+    busy = held(30, BARE, 1000 * MIB, gpu=0)
+    opened = GpuHolder(1, 30, None, "/dev/nvidia1 is open", BARE, from_driver=False)
+    holders = classify([busy, opened], RUNS, ME, UID)
+    found = verdicts(sample(1000 * MIB, 3 * MIB), holders)
+    assert [each.state for each in found] == ["held", "free"]
+    assert [each.state for each in verdicts(sample(1000 * MIB, 500 * MIB), holders)] == ["held", "held"]
+    assert holders[0].memory_used_bytes == 1000 * MIB
+    assert not holders[0].only_watches
+
+
+def test_a_free_of_one_gpu_leaves_a_server_that_only_has_its_device_file_open():
+    opened = GpuHolder(1, 10, None, "/dev/nvidia1 is open", MINE, from_driver=False)
+    assert planned(FreeRequest(gpus=(1,)), held(10, MINE, gpu=0), opened).is_empty
+    assert not planned(FreeRequest(gpus=(0,)), held(10, MINE, gpu=0), opened).is_empty
