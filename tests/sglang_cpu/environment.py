@@ -9,6 +9,8 @@ build (gigabytes, and without its libraries) the tests are skipped, and say so.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import hashlib
 import json
@@ -17,8 +19,12 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.pythons import FOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 KIT = Path(__file__).parent / "kit"
 PINS = KIT / "pins-0.5.20.txt"
@@ -61,22 +67,14 @@ def prepare() -> CpuSGLang:
     """Install and write what is not there yet. Raises Unavailable."""
     cache = _cache() / f"sglang-cpu-{_hash(PINS)}"
     venv, pair = cache / "venv", cache / "pair"
-    if not (cache / "done").exists():
-        shutil.rmtree(cache, ignore_errors=True)
-        _install(venv)
-        _run(
-            [
-                str(venv / "bin" / "python"),
-                str(KIT / "make_pair.py"),
-                str(pair),
-                "--arch",
-                "deepseek",
-                "--ids",
-                TRAINED_IDS,
-            ]
-        )
-        _run([str(venv / "bin" / "python"), str(KIT / "set_ids.py"), str(pair), "early", EARLY_IDS])
-        (cache / "done").write_text("")
+    with _alone(cache):
+        if not (cache / "done").exists():
+            shutil.rmtree(cache, ignore_errors=True)
+            _install(venv)
+            python = str(venv / "bin" / "python")
+            _run([python, str(KIT / "make_pair.py"), str(pair), "--arch", "deepseek", "--ids", TRAINED_IDS])
+            _run([python, str(KIT / "set_ids.py"), str(pair), "early", EARLY_IDS])
+            (cache / "done").write_text("")
     return CpuSGLang(venv / "bin" / "python", pair, _packages(venv) / "sglang", (KIT / "plugin",))
 
 
@@ -85,15 +83,26 @@ def prepare_v1() -> CpuSGLang:
     """The same for 0.5.12.post1, on top of what `prepare` makes. Raises Unavailable."""
     base = prepare()
     venv = base.python.parents[2] / f"venv-{_hash(PINS_V1)}"
-    if not (venv / "done").exists():
-        shutil.rmtree(venv, ignore_errors=True)
-        _run([_python(), "-m", "venv", "--without-pip", str(venv)])
-        pip = [str(base.python), "-m", "pip", "--disable-pip-version-check", "--python", str(venv / "bin" / "python")]
-        _run([*pip, "install", "-q", "--no-deps", "-r", str(PINS_V1)])
-        (_packages(venv) / "base.pth").write_text(f"{base.root.parent}\n")  # last: pip would see what lies there
-        (venv / "done").write_text("")
+    with _alone(venv):
+        if not (venv / "done").exists():
+            shutil.rmtree(venv, ignore_errors=True)
+            _run([_python(), "-m", "venv", "--without-pip", str(venv)])
+            python = str(venv / "bin" / "python")
+            pip = [str(base.python), "-m", "pip", "--disable-pip-version-check", "--python", python]
+            _run([*pip, "install", "-q", "--no-deps", "-r", str(PINS_V1)])
+            (_packages(venv) / "base.pth").write_text(f"{base.root.parent}\n")  # last: pip would see what lies there
+            (venv / "done").write_text("")
     plugins = (KIT / "plugin", KIT / "plugin_v1")
     return CpuSGLang(venv / "bin" / "python", base.pair, _packages(venv) / "sglang", plugins)
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Only one makes `folder`, others wait: `.ci/run` makes it while the first tests run."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_name(f"{folder.name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _packages(venv: Path) -> Path:
@@ -133,3 +142,10 @@ def _run(argv: list[str]) -> str:
 def _cache() -> Path:
     base = os.environ.get("SPEC_CONSOLE_TEST_CACHE") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "spec-console-tests"
+
+
+if __name__ == "__main__":
+    try:
+        prepare()
+    except Unavailable as reason:
+        print(f"no SGLang on this CPU: {reason}")
