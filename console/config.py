@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    model_validator,
+)
 
 from console import yaml_file
 from console.errors import UsageError
@@ -17,7 +27,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 DEMO = "demo"
 
-Transport = Literal["asyncssh", "openssh", "paramiko", "local"]
+Transport = Literal["auto", "asyncssh", "openssh", "paramiko", "local"]
 GpuSource = Literal["auto", "nvml", "smi", "none"]
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:-]*")
@@ -25,8 +35,8 @@ _NODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@:-]*")
 
 def _ssh_name(name: str) -> str:
     # a name that begins with a hyphen would be an option of ssh
-    if name.startswith("-") or not name or re.search(r"\s", name):
-        raise ValueError(f"{name!r} is not an ssh name")
+    if name.startswith("-") or not name or re.search(r"[\s@]", name):
+        raise ValueError(f"{name!r} is not a name for ssh")
     return name
 
 
@@ -50,11 +60,22 @@ class NodeConfig(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    ssh: SshName | None = None
-    """The name that ssh knows; None is the node's own name."""
-    transport: Transport = "asyncssh"
+    host: SshName | None = None
+    """The name that ssh knows, an alias or a host name; None is the node's own name."""
+    user: SshName | None = None
+    """Who to log in as; None is what ssh_config says, or this user's name."""
+    transport: Transport = "auto"
+    """auto: asyncssh, or openssh where the ssh configuration of the host needs it."""
     python: Annotated[tuple[NonEmpty, ...], BeforeValidator(_as_list)] = ()
     """Interpreters to try, in order, for the agent; the first is also `${python}`. Empty: the agent's own search."""
+    serving_python: NonEmpty | None = None
+    """The interpreter that servers run on, `${python}` in profiles; None is the first of `python`."""
+    sglang_root: NonEmpty | None = None
+    """The folder that holds the package `sglang` (a checkout's python/), where it is not installed: on PYTHONPATH."""
+    profile: NonEmpty | None = None
+    """The profile to use where a verb names none."""
+    log_dirs: Annotated[tuple[NonEmpty, ...], BeforeValidator(_as_list)] = ()
+    """Folders of logs on the node; the first is also `${logs}`."""
     variables: dict[EnvName, StrictStr] = Field(default_factory=dict)
     """Values for `${name}` in profiles: python, models, drafts, logs and whatever else they use."""
     env: dict[EnvName, StrictStr] = Field(default_factory=dict)
@@ -77,9 +98,17 @@ class NodeConfig(BaseModel):
     gpus: Annotated[StrictInt, Field(ge=0)] | None = None
     """How many GPUs to expect; None is however many are found."""
 
-    def ssh_name(self, node: str) -> str:
-        """Return the name to give to ssh for the node called `node`."""
-        return self.ssh or node
+    @model_validator(mode="after")
+    def _sglang_on_the_path(self) -> Self:
+        if self.sglang_root:
+            behind = [self.env["PYTHONPATH"]] if self.env.get("PYTHONPATH") else []
+            self.env["PYTHONPATH"] = ":".join([self.sglang_root, *behind])
+        return self
+
+    def address(self, node: str) -> tuple[str, str | None]:
+        """Return the name to give to ssh for the node called `node`, and the user; the name may be "user@host"."""
+        user, _, host = node.rpartition("@")
+        return self.host or host, self.user or user or None
 
     def agent_args(self) -> tuple[str, ...]:
         """Return the options of the agent on this node (remote_agent/options.py)."""
@@ -88,9 +117,10 @@ class NodeConfig(BaseModel):
         return words + tuple(word for flag, value in given.items() if value for word in (flag, value))
 
     def launch_variables(self) -> dict[str, str]:
-        """Return the variables for profiles; `python` is the first interpreter unless set by itself."""
-        first = {"python": self.python[0]} if self.python else {}
-        return {**first, **self.variables}
+        """Return the variables for profiles; what `variables` sets goes over the keys that also make one."""
+        serving = self.serving_python or (self.python[0] if self.python else None)
+        made = {"python": serving, "logs": self.log_dirs[0] if self.log_dirs else None}
+        return {**{name: value for name, value in made.items() if value}, **self.variables}
 
 
 def load_nodes(path: Path) -> dict[str, NodeConfig]:

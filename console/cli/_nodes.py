@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 from console import paths
 from console.actions.node import Node
+from console.cli._ask import terminal_ask
+from console.cli._shared import say
 from console.config import DEMO, NodeConfig, load_nodes, node_config
+from console.errors import UsageError
 from console.launch.library import Library
 from console.patches import folders
 from console.remote.agent import Agent
@@ -21,23 +24,27 @@ if TYPE_CHECKING:
 
     from console.cli._shared import Options
     from console.paths import Paths
+    from console.remote.prompts import Ask
 
 
 @asynccontextmanager
 async def open_node(name: str, options: Options, *, reconnect: bool) -> AsyncIterator[Node]:
     """Connect to a node; hang up at the end. Raises Unreachable, AgentStartFailed, UsageError."""
     here = paths.locate()
-    node = make_node(name, options, here, reconnect=reconnect)
+    node = make_node(name, options, here, reconnect=reconnect, ask=terminal_ask())
+    session = node.agent.session
     try:
-        await node.agent.session.open()
+        await session.open()
+        for why in getattr(session.transport, "why", ()):
+            say(f"over {session.transport.name}: {why}")
         yield node
     finally:
-        await node.agent.session.close()
+        await session.close()
         node.journal.close()
 
 
-def make_node(name: str, options: Options, here: Paths, *, reconnect: bool) -> Node:
-    """Everything of a node but the connection."""
+def make_node(name: str, options: Options, here: Paths, *, reconnect: bool, ask: Ask | None = None) -> Node:
+    """Everything of a node but the connection. `ask` puts questions of the way there to the person."""
     config = configured(name, here)
     session = make_session(
         name,
@@ -45,6 +52,7 @@ def make_node(name: str, options: Options, here: Paths, *, reconnect: bool) -> N
         readonly=options.readonly,
         accept_new_host_key=options.accept_new_host_key,
         reconnect=reconnect,
+        ask=ask,
     )
     return Node(
         name,
@@ -61,6 +69,14 @@ def configured(name: str, here: Paths) -> NodeConfig:
     if name == DEMO:
         return _embedded(here)
     return node_config(load_nodes(here.nodes_file), name)
+
+
+def profile_of(node: Node, named: str | None) -> str:
+    """The profile that is named, else the node's own. Raises UsageError."""
+    profile = named or node.config.profile
+    if profile is None:
+        raise UsageError("no profile is named", f"Name one, or set `profile:` for {node.name} in nodes.yaml.")
+    return profile
 
 
 def operator() -> str:

@@ -34,7 +34,15 @@ HELLO_TIMEOUT_S = 60.0
 UPLOAD_TIMEOUT_S = 120.0
 MAX_BANNER = 64 * 1024
 PYTHONS = (*(f"python3.{minor}" for minor in range(13, 7, -1)), "python3")
+OBEY_TIMEOUT_S = 10.0
 _UPLOAD_FAILED = 95
+_TOLD: dict[int | None, tuple[str, str]] = {
+    EXIT_NO_PYTHON: ("no Python on the node", f"Set `python:` for the node; looked for {', '.join(PYTHONS)}."),
+    EXIT_PYTHON_TOO_OLD: ("the Python on the node is older than 3.8", "Set `python:` for the node."),
+    EXIT_CRASHED: ("the agent crashed at its start", "What it printed is below."),
+    127: ("the node has no `sh`, or the exec prefix does not run", "Check `exec_prefix:` of the node."),
+}
+_FORCED = "A ForceCommand of its sshd, a `command=` of the key, or a login shell that is none? Ask who runs the node."
 
 # Run from stdin where nothing can be written: the zip lies in a memory file, and the rest of stdin is the wire.
 _FROM_STDIN = (
@@ -77,7 +85,7 @@ async def start(transport: Transport, bundle: Bundle, settings: AgentSettings) -
     if isinstance(outcome, Started):
         return outcome
     if outcome.status != EXIT_NOT_UPLOADED:
-        raise _failure(outcome, settings)
+        raise await _explained(transport, outcome, settings)
     refused = await _upload(transport, bundle, settings)
     if refused is None:
         command, payload = _cached_command(bundle, settings), b""
@@ -87,7 +95,7 @@ async def start(transport: Transport, bundle: Bundle, settings: AgentSettings) -
     if isinstance(outcome, Started):
         outcome.uploaded = True
         return outcome
-    raise _failure(outcome, settings)
+    raise await _explained(transport, outcome, settings)
 
 
 @dataclass(slots=True)
@@ -95,6 +103,8 @@ class _Failed:
     status: int | None
     output: bytes
     errors: bytes
+    why: str = ""
+    """Where there is no status: what was waited for in vain."""
 
 
 async def _try(transport: Transport, argv: list[str], payload: bytes, bundle: Bundle) -> Started | _Failed:
@@ -106,7 +116,7 @@ async def _try(transport: Transport, argv: list[str], payload: bytes, bundle: Bu
             return await _read_hello(channel, bundle, checked=not payload)
     except TimeoutError:
         channel.close()
-        return _Failed(None, b"", f"no hello within {HELLO_TIMEOUT_S:.0f} s".encode())
+        return _Failed(None, b"", b"", f"the agent did not start: no hello within {HELLO_TIMEOUT_S:.0f} s")
     except ConnectionError as error:
         channel.close()
         return _Failed(None, b"", str(error).encode())
@@ -128,7 +138,7 @@ async def _read_hello(channel: Channel, bundle: Bundle, *, checked: bool) -> Sta
             begin = end + 1
         if len(seen) > MAX_BANNER:
             channel.close()
-            return _Failed(None, seen[:MAX_BANNER], b"the node printed 64 kB and no hello")
+            return _Failed(None, seen[:MAX_BANNER], b"", "the node printed 64 kB and no hello")
 
 
 def _as_hello(line: bytes) -> Hello | None:
@@ -212,17 +222,34 @@ def _command(settings: AgentSettings, before: str, program: str, extra: tuple[st
     return [*settings.exec_prefix, "sh", "-c", script]
 
 
-def _failure(outcome: _Failed, settings: AgentSettings) -> AgentStartFailed:
+async def _explained(transport: Transport, outcome: _Failed, settings: AgentSettings) -> AgentStartFailed:
+    """Say why there is no agent; where its status tells nothing, ask whether the node runs what it is asked to run."""
+    if outcome.status in _TOLD:
+        return _failure(outcome, *_TOLD[outcome.status])
+    if outcome.status is not None and not await _obeys(transport, settings):
+        return _failure(outcome, f"the node ran something else in its place (exit status {outcome.status})", _FORCED)
+    if outcome.status is not None:
+        what = f"the agent did not say hello (exit status {outcome.status})"
+        return _failure(outcome, what, "Does the login shell end by itself?")
+    return _failure(outcome, outcome.why or "the connection broke before the agent said hello", _FORCED)
+
+
+async def _obeys(transport: Transport, settings: AgentSettings) -> bool:
+    """Whether a command of ours is what runs. Raises Unreachable when no command can be started any more."""
+    channel = await transport.open([*settings.exec_prefix, "sh", "-c", f"echo {MAGIC}"])
+    output = b""
+    try:
+        async with asyncio.timeout(OBEY_TIMEOUT_S):
+            channel.write_eof()
+            while MAGIC.encode() not in output and (part := await channel.read(MAX_BANNER)):
+                output = output[-len(MAGIC) :] + part
+    except (TimeoutError, ConnectionError):
+        return False
+    finally:
+        channel.close()
+    return MAGIC.encode() in output
+
+
+def _failure(outcome: _Failed, what: str, hint: str) -> AgentStartFailed:
     detail = (outcome.output + outcome.errors).decode("utf-8", "replace").strip()[-4000:]
-    names = ", ".join(PYTHONS)
-    told = {
-        EXIT_NO_PYTHON: ("no Python on the node", f"Set `python:` for the node; looked for {names}."),
-        EXIT_PYTHON_TOO_OLD: ("the Python on the node is older than 3.8", "Set `python:` for the node."),
-        EXIT_CRASHED: ("the agent crashed at its start", "What it printed is below."),
-        127: ("the node has no `sh`, or the exec prefix does not run", "Check `exec_prefix:` of the node."),
-    }
-    what, hint = told.get(
-        outcome.status if outcome.status is not None else -1,
-        (f"the agent did not say hello (exit status {outcome.status})", "Does the login shell end by itself?"),
-    )
     return AgentStartFailed(what, hint, detail)

@@ -18,7 +18,8 @@ def sshd(tmp_path, monkeypatch) -> Iterator[Sshd]:
     if sshd_module.SSHD is None:
         pytest.skip("no sshd on this machine (Debian: apt-get install openssh-server)")
     server = sshd_module.start(tmp_path / "sshd")
-    monkeypatch.setenv("HOME", str(server.home))
+    for name, value in server.environ().items():
+        monkeypatch.setenv(name, value)
     monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)

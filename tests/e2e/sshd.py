@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,22 @@ class Sshd:
     port: int
     folder: Path
     process: subprocess.Popen[bytes]
+    runtime: Path
+    """The user's XDG_RUNTIME_DIR: its path is short, as of a real one."""
+
+    @property
+    def ssh(self) -> Path:
+        return self.home / ".ssh"
+
+    def environ(self) -> dict[str, str]:
+        """For a console whose user this is: OpenSSH's own client reads the account's home, whatever HOME says."""
+        path = f"{self.folder / 'client'}:{os.environ['PATH']}"
+        return {"HOME": str(self.home), "PATH": path, "XDG_RUNTIME_DIR": str(self.runtime)}
+
+    def configure(self, *lines: str) -> None:
+        """Add to the user's ssh_config, before what stands there: the first value counts."""
+        path = self.ssh / "config"
+        path.write_text("\n".join(lines) + "\n" + path.read_text())
 
     def connections(self) -> list[int]:
         """Pids of the per-connection children of this server."""
@@ -44,28 +61,52 @@ class Sshd:
         self.cut()
         self.process.terminate()
         self.process.wait(10)
+        shutil.rmtree(self.runtime, ignore_errors=True)
 
 
-def start(folder: Path, *, name: str = "gpu-node-1", trusted: bool = True, options: tuple[str, ...] = ()) -> Sshd:
-    """Start it on a free port of 127.0.0.1 with fresh host and user keys."""
+def start(
+    folder: Path,
+    *,
+    name: str = "gpu-node-1",
+    trusted: bool = True,
+    options: tuple[str, ...] = (),
+    authority: Path | None = None,
+) -> Sshd:
+    """Start it on a free port of 127.0.0.1 with fresh host and user keys; the host key certified by `authority`."""
     assert SSHD
     home = folder / "home"
     (home / ".ssh").mkdir(mode=0o700, parents=True)
     for path in (folder / "host_key", home / ".ssh" / "id_ed25519"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(path)], check=True)
+        keygen("-t", "ed25519", "-N", "", "-f", str(path))
+    if authority:
+        keygen("-s", str(authority), "-I", "node", "-h", "-n", "127.0.0.1", str(folder / "host_key"))
+        options = (*options, f"HostCertificate {folder / 'host_key-cert.pub'}")
+    write_program(folder / "client", home)
     authorized = folder / "authorized_keys"
     shutil.copy(home / ".ssh" / "id_ed25519.pub", authorized)
     authorized.chmod(0o600)
-    port = _free_port()
+    port = free_port()
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     config = folder / "sshd_config"
     config.write_text(_sshd_config(folder, port, home, options))
     with (folder / "sshd.log").open("wb") as log:
         process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log)
-    _write_client(home, name, port, (folder / "host_key.pub").read_text() if trusted else None)
+    write_client(home, name, port, (folder / "host_key.pub").read_text() if trusted else None)
     _wait_for(port, process, folder / "sshd.log")
-    return Sshd(home, port, folder, process)
+    return Sshd(home, port, folder, process, Path(tempfile.mkdtemp(prefix="sc-")))
+
+
+def keygen(*words: str) -> None:
+    subprocess.run(["ssh-keygen", "-q", *words], check=True)
+
+
+def write_program(folder: Path, home: Path) -> None:
+    """An `ssh` that reads the configuration in `home`."""
+    folder.mkdir()
+    program = folder / "ssh"
+    program.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {home}/.ssh/config "$@"\n')
+    program.chmod(0o755)
 
 
 def _sshd_config(folder: Path, port: int, home: Path, options: tuple[str, ...]) -> str:
@@ -87,7 +128,7 @@ def _sshd_config(folder: Path, port: int, home: Path, options: tuple[str, ...]) 
     return "\n".join(lines) + "\n"
 
 
-def _write_client(home: Path, name: str, port: int, host_key: str | None) -> None:
+def write_client(home: Path, name: str, port: int, host_key: str | None) -> None:
     ssh = home / ".ssh"
     lines = [
         f"Host {name}",
@@ -115,7 +156,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     raise RuntimeError(f"sshd did not start: {log.read_text()}")
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

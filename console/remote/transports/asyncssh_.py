@@ -1,26 +1,38 @@
 """SSH by asyncssh, the default: the user's ssh_config, known_hosts and agent keys as OpenSSH reads them.
 
-Host keys: an unknown one is shown (type and SHA256) and refused unless the user accepts it; a changed one is refused,
-and the known_hosts line is named.
+Host keys of the node and of each jump host are judged by host_keys.py; certificates by asyncssh, with the authorities
+that known_hosts names. Jump hosts are connected to one by one, so that each is judged by its own name.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
-import os
+import getpass
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
+from asyncssh.config import SSHClientConfig, SSHConfig
+from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
 
 from console.errors import Unreachable
+from console.remote.prompts import Question
+from console.remote.transports import failures, host_keys
+from console.remote.transports.host_keys import HostKey, Known, Target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from console.remote.prompts import Ask
+
 CONNECT_TIMEOUT_S = 30.0
+ANSWER_TIMEOUT_S = 180.0
+"""For the whole of connecting, when a person has to answer."""
 KEEPALIVE_S = 10
+MAX_HOPS = 8
+_PLACE = ("Hostname", "Port", "User", "ProxyJump", "HostKeyAlias")
 
 
 class SshChannel:
@@ -48,7 +60,8 @@ class SshChannel:
 
     async def wait(self) -> int | None:
         await self._process.wait_closed()
-        return self._process.exit_status
+        status = self._process.exit_status
+        return status if status is not None and status >= 0 else None
 
     def close(self) -> None:
         self._process.close()
@@ -67,90 +80,192 @@ class AsyncsshTransport:
 
     name = "asyncssh"
 
-    def __init__(self, host: str, *, accept_new_host_key: bool = False) -> None:
+    def __init__(
+        self, host: str, *, user: str | None = None, accept_new_host_key: bool = False, ask: Ask | None = None
+    ) -> None:
         self._host = host
+        self._user = user
         self._accept_new = accept_new_host_key
-        self._connection: asyncssh.SSHClientConnection | None = None
+        self._ask = ask
+        self._connections: list[asyncssh.SSHClientConnection] = []
+        """The jump hosts' in their order, then the node's."""
 
     async def connect(self) -> None:
         try:
-            self._connection = await self._connect()
-        except asyncssh.HostKeyNotVerifiable as error:
-            await self._judge_host_key(error)
-            self._connection = await self._connect()
+            await self._reach(self._host, self._user)
+        except BaseException:
+            await self.close()
+            raise
 
     async def open(self, argv: Sequence[str]) -> SshChannel:
-        if self._connection is None:
+        if not self._connections:
             raise Unreachable(f"not connected to {self._host}")
         try:
-            process = await self._connection.create_process(shlex.join(argv), encoding=None)
+            process = await self._connections[-1].create_process(
+                shlex.join(argv), encoding=None, request_pty=False, x11_forwarding=False
+            )
         except (asyncssh.Error, OSError) as error:
-            raise Unreachable(f"{self._host}: no channel for a command: {error}") from None
+            raise failures.no_channel(self._host, str(error)) from None
         return SshChannel(process)
 
     async def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection:
+        connections, self._connections = self._connections, []
+        for connection in reversed(connections):
             connection.abort()
             with contextlib.suppress(asyncssh.Error, OSError):
                 await connection.wait_closed()
 
-    async def _connect(self) -> asyncssh.SSHClientConnection:
+    async def _reach(self, host: str, user: str | None, port: int | None = None) -> None:
+        """Connect to a host, through its jump hosts; the first of them may have its own."""
+        config = _config(host, user, port)
+        hops = str(config.get("ProxyJump") or "").split(",")
+        for hop in hops if hops != [""] and not self._connections else []:
+            if len(self._connections) == MAX_HOPS:
+                raise failures.bad_config(f"more than {MAX_HOPS} jump hosts on the way to {self._host}")
+            await self._reach(*_hop(hop))
+        node = self._host if host == self._host else f"the jump host {host}"
+        client = _Client(Target(node, host, port or 0), config, self._accept_new, self._ask)
+        self._connections.append(await self._connect(client, host, user, port))
+
+    async def _connect(
+        self, client: _Client, host: str, user: str | None, port: int | None
+    ) -> asyncssh.SSHClientConnection:
+        limit = ANSWER_TIMEOUT_S if self._ask else CONNECT_TIMEOUT_S
         try:
             return await asyncssh.connect(
-                self._host,
+                host,
+                port if port is not None else (),
+                username=user if user is not None else (),
+                tunnel=self._connections[-1] if self._connections else None,
                 config=_config_files(),
-                known_hosts=_known_hosts_files(self._options()),
-                connect_timeout=CONNECT_TIMEOUT_S,
+                known_hosts=client.known_hosts,
+                server_host_key_algs=client.algorithms(),
+                client_factory=lambda: client,
+                connect_timeout=limit,
                 keepalive_interval=KEEPALIVE_S,
+                agent_forwarding=False,
+                **client.identities,
             )
-        except asyncssh.HostKeyNotVerifiable:
-            raise
+        except asyncssh.HostKeyNotVerifiable as error:
+            raise client.refusal(error.reason) from None
         except asyncssh.PermissionDenied as error:
-            raise Unreachable(
-                f"{self._host} refused us: {error.reason}",
-                f"Try `ssh {self._host}`; is the key in the agent, or named in ~/.ssh/config?",
-            ) from None
-        except asyncssh.ConfigParseError as error:
-            raise Unreachable(f"the ssh configuration cannot be used: {error}") from None
+            raise failures.refused_us(client.node, error.reason) from None
         except asyncssh.Error as error:
-            raise Unreachable(f"{self._host}: {error.reason}", f"Try `ssh {self._host}`.") from None
+            raise failures.not_reached(client.node, error.reason) from None
         except TimeoutError:
-            raise Unreachable(f"{self._host} did not answer within {CONNECT_TIMEOUT_S:.0f} s") from None
+            raise failures.no_answer(client.node, limit) from None
         except OSError as error:
-            raise Unreachable(f"{self._host} cannot be reached: {error.strerror or error}") from None
+            raise failures.not_reached(client.node, error.strerror or str(error)) from None
+        except ValueError as error:  # a key file, or names of ciphers, that asyncssh cannot use
+            raise failures.bad_config(str(error)) from None
 
-    def _options(self) -> asyncssh.SSHClientConnectionOptions:
-        return asyncssh.SSHClientConnectionOptions(host=self._host, config=_config_files())
 
-    async def _judge_host_key(self, error: asyncssh.HostKeyNotVerifiable) -> None:
-        """Take a new key if the user said so; otherwise say which key it is and what is known."""
-        options = self._options()
-        host = options.host_key_alias or options.host
-        name = host if options.port in (0, 22) else f"[{host}]:{options.port}"
-        key = await self._fetch_host_key()
-        if key is None:
-            raise Unreachable(f"the host key of {self._host} cannot be verified: {error.reason}") from None
-        files = [Path(path) for path in _known_hosts_files(options)]
-        shown = f"{key.get_algorithm()} {key.get_fingerprint()}"
-        line = _known_line(files, host, options.port)
-        if line:
-            raise Unreachable(
-                f"the host key of {self._host} CHANGED: it shows {shown}, and {line} says otherwise",
-                f"If the change is right, remove that line: ssh-keygen -R {shlex.quote(str(name))}",
-            ) from None
-        if not self._accept_new:
-            raise Unreachable(
-                f"the host key of {self._host} is not known: {shown}",
-                "Compare it with the node's own; then connect once with --accept-new-host-key.",
-            ) from None
-        _remember(files[0], f"{name} {key.export_public_key().decode().strip()}")
+class _Client(asyncssh.SSHClient):
+    """Judges the host's key, and answers what it asks of us."""
 
-    async def _fetch_host_key(self) -> asyncssh.SSHKey | None:
+    def __init__(self, target: Target, config: SSHConfig, accept_new: bool, ask: Ask | None) -> None:
+        self.node = target.node
+        self._accept_new = accept_new
+        self._ask = ask
+        self._by_config = bool(config.get("HostKeyAlgorithms"))
+        self._files = host_keys.files_of(_names(config, "UserKnownHostsFile"), _names(config, "GlobalKnownHostsFile"))
+        self._alias = str(config.get("HostKeyAlias") or "")
+        port = target.port or config.get("Port") or host_keys.SSH_PORT
+        self._target = self._named(str(config.get("Hostname") or target.host), int(str(port)))
+        self._refused: Unreachable | None = None
+        self.identities = _identities(config)
+
+    def algorithms(self) -> Any:
+        """Host key algorithms, those of what is known first; the configuration's own where it has them."""
+        if self._by_config:
+            return ()
+        known = host_keys.known(self._target, self._files)
+        plain = [name.decode() for name in get_default_public_key_algs()]
+        first = [name for kind in known.kinds for name in plain if _signs(name, kind)]
+        certificates = [name.decode() for name in get_default_certificate_algs()] if known.authorities else []
+        return list(dict.fromkeys([*certificates, *first, *plain]))
+
+    def known_hosts(self, host: str, _address: str, port: int | None) -> Any:
+        """Authorities and revoked keys for asyncssh; no plain keys: each is asked of `validate_host_public_key`."""
+        known = self._known(host, port or host_keys.SSH_PORT)
+        usable = [entry for entry in known.authorities if not known.revoking(entry.key)]
+        return [], _keys(entry.key for entry in usable), _keys(entry.key for entry in known.revoked)
+
+    def validate_host_public_key(self, host: str, _address: str, port: int, key: asyncssh.SSHKey) -> bool:
+        self._target = self._named(host, port)
         try:
-            return await asyncssh.get_server_host_key(self._host, config=_config_files())
-        except (asyncssh.Error, OSError):
-            return None
+            host_keys.check(self._target, _host_key(key), self._files, accept_new=self._accept_new)
+        except Unreachable as error:
+            self._refused = error
+        return self._refused is None
+
+    def validate_host_ca_key(self, host: str, _address: str, port: int, key: asyncssh.SSHKey) -> bool:
+        known, shown = self._known(host, port), _host_key(key)
+        revoked = known.revoking(shown)
+        if revoked:
+            self._refused = host_keys.revoked(self._target, f"its authority {shown}", revoked.place)
+        elif known.authorities:
+            said = f"a certificate of the authority {shown}"
+            self._refused = host_keys.changed(self._target, said, known.authorities[0].place)
+        return False
+
+    def refusal(self, reason: str) -> Unreachable:
+        """Why the key was not taken."""
+        if self._refused:
+            return self._refused
+        known = host_keys.known(self._target, self._files)
+        if "revoked" in reason and known.revoked:
+            return host_keys.revoked(self._target, "the key that it shows", known.revoked[0].place)
+        return Unreachable(f"the host key of {self.node} cannot be verified: {reason}", f"Try `ssh {self.node}`.")
+
+    async def password_auth_requested(self) -> str | None:
+        return await self._ask(Question(f"{self.node}'s password: ")) if self._ask else None
+
+    async def kbdint_auth_requested(self) -> str | None:
+        return "" if self._ask else None
+
+    async def kbdint_challenge_received(
+        self, name: str, instructions: str, _lang: str, prompts: Sequence[tuple[str, bool]]
+    ) -> list[str] | None:
+        answers = []
+        for text, echo in prompts:
+            told = "\n".join(part for part in (name, instructions, text) if part)
+            answer = await self._ask(Question(told, secret=not echo)) if self._ask else None
+            if answer is None:
+                return None
+            answers.append(answer)
+        return answers
+
+    def _named(self, host: str, port: int) -> Target:
+        return Target(self.node, self._alias) if self._alias else Target(self.node, host, port)
+
+    def _known(self, host: str, port: int) -> Known:
+        self._target = self._named(host, port)
+        return host_keys.known(self._target, self._files)
+
+
+def effective(host: str, user: str | None) -> dict[str, str] | str:
+    """Where asyncssh would go, by options of ssh_config in lower case; or why it cannot read the configuration."""
+    try:
+        config = _config(host, user, None)
+    except Unreachable as error:
+        return error.message
+    defaults = {"hostname": host, "port": host_keys.SSH_PORT, "user": user or getpass.getuser()}
+    found = {option: config.get(option, defaults.get(option.lower(), "")) for option in _PLACE}
+    return {option.lower(): str(value) for option, value in found.items() if value}
+
+
+def _config(host: str, user: str | None, port: int | None) -> SSHConfig:
+    """What the user's files say of a host. Raises Unreachable when they cannot be read."""
+    given = user if user is not None else (), host, port if port is not None else ()
+    files = _config_files()
+    try:
+        config = SSHClientConfig.load(None, files, False, False, False, getpass.getuser(), *given)
+        if config.has_match_final():
+            return SSHClientConfig.load(config, files, True, False, True, getpass.getuser(), *given)
+        return config
+    except (asyncssh.ConfigParseError, OSError) as error:
+        raise failures.bad_config(str(error)) from None
 
 
 def _config_files() -> list[str]:
@@ -158,27 +273,51 @@ def _config_files() -> list[str]:
     return [str(path) for path in places if path.is_file()]
 
 
-def _known_hosts_files(options: asyncssh.SSHClientConnectionOptions) -> list[str]:
-    configured = options.config.get("UserKnownHostsFile")
-    names = configured if isinstance(configured, list) else ["~/.ssh/known_hosts", "~/.ssh/known_hosts2"]
-    user = [os.path.expanduser(str(name)) for name in names]  # noqa: PTH111 - names of ssh_config, not ours
-    return [user[0], *(path for path in [*user[1:], "/etc/ssh/ssh_known_hosts"] if Path(path).is_file())]
+def _identities(config: SSHConfig) -> dict[str, Any]:
+    """Key and certificate files: one that is not there is passed over, as ssh does, where asyncssh would give up."""
+    found: dict[str, Any] = {}
+    if (certificates := _paths(config, "CertificateFile")) is not None:
+        found["client_certs"] = [str(path) for path in certificates if path.is_file()]
+    if (keys := _paths(config, "IdentityFile")) is not None:
+        found["client_keys"] = [str(path) for path in keys if path.is_file()]
+        found["ignore_encrypted"] = True  # a key file that only a passphrase opens: the agent may have it
+        if config.get("IdentitiesOnly"):
+            either = [path if path.is_file() else path.with_name(f"{path.name}.pub") for path in keys]
+            found["agent_identities"] = [str(path) for path in either if path.is_file()]
+    return found
 
 
-def _known_line(files: list[Path], host: str, port: int) -> str:
-    """ "file:line" of the first entry that names the host."""
-    for path in files:
-        if not path.is_file():
-            continue
-        for number, text in enumerate(path.read_text("utf-8", "replace").splitlines(), 1):
-            with contextlib.suppress(ValueError, asyncssh.Error):
-                trusted, *_others = asyncssh.import_known_hosts(text + "\n").match(host, "", port)
-                if trusted:
-                    return f"{path}:{number}"
-    return ""
+def _paths(config: SSHConfig, option: str) -> list[Path] | None:
+    names = _names(config, option)
+    return None if names is None else [Path(name).expanduser() for name in names]
 
 
-def _remember(path: Path, line: str) -> None:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
+def _names(config: SSHConfig, option: str) -> list[str] | None:
+    value = config.get(option)
+    return [str(each) for each in value] if isinstance(value, list) else None
+
+
+def _hop(text: str) -> tuple[str, str | None, int | None]:
+    """Take "[ssh://][user@]host[:port]" apart, ssh_config(5)'s ProxyJump."""
+    user, _, place = text.strip().removeprefix("ssh://").rpartition("@")
+    host, colon, port = place.rpartition(":")
+    if colon and port.isdigit() and (":" not in host or host.startswith("[")):
+        return host.strip("[]"), user or None, int(port)
+    return place.strip("[]"), user or None, None
+
+
+def _signs(algorithm: str, kind: str) -> bool:
+    return algorithm == kind or (kind == "ssh-rsa" and algorithm.startswith("rsa-sha2-"))
+
+
+def _host_key(key: asyncssh.SSHKey) -> HostKey:
+    kind, blob, *_comment = key.export_public_key().decode().split()
+    return HostKey(kind, base64.b64decode(blob))
+
+
+def _keys(keys: Any) -> list[asyncssh.SSHKey]:
+    found = []
+    for key in keys:
+        with contextlib.suppress(asyncssh.KeyImportError):
+            found.append(asyncssh.import_public_key(key.text))
+    return found
