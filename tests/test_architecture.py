@@ -33,6 +33,7 @@ LAYERS = [
     {"probe"},
     {"lint"},
     {"state"},
+    {"calibration"},
     {"node", "wiring"},
     {"logs", "launch", "patches"},
     {"config"},
@@ -42,12 +43,13 @@ LAYERS = [
 ]
 """Imports go down only. `store` keeps what `probe` measures, and `demo` is imported by `cli` and tests alone."""
 
-PURE = ("state", "node", "logs", "launch", "wiring", "patches", "probe", "lint")
+PURE = ("state", "node", "logs", "launch", "wiring", "patches", "probe", "lint", "report", "calibration")
 FORBIDDEN_IN_PURE = {"socket", "subprocess", "asyncio", "random", "time", "datetime", "threading", "httpx"}
 READS_FILES = {
     "console/launch/library.py",
     "console/patches/folders.py",
     "console/probe/prompts/__init__.py",
+    "console/calibration/program.py",
     "console/probe/client.py",
 }
 """The doors of pure rooms: they read what ships with the tool or what the user wrote."""
