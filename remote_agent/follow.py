@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 from typing import Optional
 
@@ -10,6 +12,8 @@ from remote_agent.request import Request
 from remote_agent.rotation import OVERLAP, LogFile, Place, after, digest_of, find
 
 POLL_S = 0.05
+TRIES = 20
+"""Reads that may fail, POLL_S apart, before the next file is gone over to, if there is one."""
 
 
 class Follower:
@@ -27,7 +31,7 @@ class Follower:
         self._offset = 0
         self._first = self._before = b""
         self._size = self._mtime_ns = 0
-        self._is_failing = False
+        self._failures = 0
 
     def run(self) -> None:
         """Raises AgentError: not_found (only when it is to end at the end), permission, invalid."""
@@ -79,7 +83,14 @@ class Follower:
         try:
             return self._step()
         except OSError as error:  # a stale handle, or a disk that fails: the name may lead to it again
-            self._reopen(error)
+            self._failures += 1
+            if self._until_eof and self._failures > TRIES:
+                raise AgentError("permission", f"{self._path} cannot be read: {error.strerror}") from None
+            if self._failures == 1:
+                self._announce(f"the file cannot be read, tried again: {error.strerror}", 0)
+            self._request.stop.wait(POLL_S)
+            with contextlib.suppress(OSError):
+                self._reopen(is_gone=error.errno == errno.ESTALE or self._failures > TRIES)
             return True
 
     def _step(self) -> bool:
@@ -105,7 +116,7 @@ class Follower:
         block = os.pread(file.fd, CHUNK + known, self._offset - known)
         if info.st_size < max(self._offset, self._size) or block[:known] != self._before:
             return None
-        self._size, self._mtime_ns, self._is_failing = info.st_size, info.st_mtime_ns, False
+        self._size, self._mtime_ns, self._failures = info.st_size, info.st_mtime_ns, 0
         data = block[known:]
         if data[:1] == b"\0":
             begin = min(file.data_from(self._offset), info.st_size)
@@ -148,14 +159,15 @@ class Follower:
         self._announce(f"the file was replaced: the old one ({name}, {size:,} bytes) was read to its end", 0)
         return True
 
-    def _reopen(self, error: OSError) -> None:
-        if not self._is_failing:
-            self._is_failing = True
-            self._announce(f"the file cannot be read, tried again: {error.strerror}", 0)
-        self._request.stop.wait(POLL_S)
-        file = find(self._path, self._place())
+    def _reopen(self, *, is_gone: bool) -> None:
+        """Open it again; where it `is_gone` and its name leads to another file, go over to that one."""
+        assert self._file is not None
+        place = self._place()
+        file = find(self._path, place)
         if file:
             self._take(file, self._offset)
+        elif is_gone and os.path.exists(self._path) and not self._file.is_at(self._path):
+            self._lose(place)
 
     def _replace(self) -> None:
         """The file was cut: a copy of it may have been kept."""
@@ -175,20 +187,24 @@ class Follower:
         if file is None:
             return
         is_cut = (file.device, file.inode) == (place.device, place.inode)
-        now = os.fstat(file.fd).st_size
         self._take(file)
         what = "truncated" if is_cut else "replaced"
-        reason = f"the file was {what}: {place.size:,} bytes, of which {place.offset:,} were read; now {now:,}"
+        reason = f"the file was {what}: {place.size:,} bytes, of which {place.offset:,} were read; now {self._size:,}"
         self._announce(reason, max(0, place.size - place.offset))
 
     def _take(self, file: Optional[LogFile], offset: int = 0) -> None:
+        """Go over to a file. Raises OSError, and then nothing has changed."""
+        if file:
+            try:
+                info, known = os.fstat(file.fd), file.known_by(offset)
+            except OSError:
+                file.close()
+                raise
+            self._size, self._mtime_ns = info.st_size, info.st_mtime_ns
+            self._offset, (self._first, self._before) = offset, known
         if self._file:
             self._file.close()
         self._file = file
-        if file:
-            info = os.fstat(file.fd)
-            self._size, self._mtime_ns = info.st_size, info.st_mtime_ns
-            self._go_to(offset)
 
     def _go_to(self, offset: int) -> None:
         assert self._file is not None

@@ -62,11 +62,15 @@ class LogFile:
             raise
         except OSError as error:
             raise AgentError("permission", f"{path} cannot be read: {error.strerror}") from None
-        info = os.fstat(self.fd)
-        if not stat.S_ISREG(info.st_mode):
-            os.close(self.fd)
-            raise AgentError("invalid", f"{path} is no plain file")
         self.path = path
+        try:
+            info = os.fstat(self.fd)
+        except OSError as error:
+            self.close()
+            raise AgentError("permission", f"{path} cannot be read: {error.strerror}") from None
+        if not stat.S_ISREG(info.st_mode):
+            self.close()
+            raise AgentError("invalid", f"{path} is no plain file")
         self.device, self.inode = info.st_dev, info.st_ino
 
     def close(self) -> None:

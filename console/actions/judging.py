@@ -13,18 +13,19 @@ if TYPE_CHECKING:
 
 
 def judge_of(record: Mapping[str, Any]) -> Callable[[ShapeRow], Verdict]:
-    """The judge for a run record (see launch_server); with an empty one every width is unknown."""
+    """The judge for a run record (see launch_server, log_record); with an empty one every width is unknown.
+
+    `unwired` of the record says why that is.
+    """
     wiring = record.get("wiring") or {}
     expect = ((record.get("profile") or {}).get("expect") or {}).get("widths") or {}
 
+    hidden_size, captures = wiring.get("hidden_size"), wiring.get("captures_expected")
+    why = record.get("unwired") if hidden_size is None or captures is None else ""
+
     def of_row(row: ShapeRow) -> Verdict:
-        return judge(
-            row,
-            wiring.get("hidden_size"),
-            wiring.get("captures_expected"),
-            expect,
-            wiring.get("draft_hidden_size"),
-        )
+        verdict = judge(row, hidden_size, captures, expect, wiring.get("draft_hidden_size"))
+        return Verdict("unknown", why) if why and verdict.state == "unknown" else verdict
 
     return of_row
 

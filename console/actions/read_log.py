@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from console.actions import log_record
 from console.actions.judging import judge_of, tp_size_of
 from console.errors import UsageError
 from console.logs.history import LogHistory
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from console.logs.record import Record
     from console.logs.shapes import ShapeRow
     from console.wiring.widths import Verdict
+    from remote_agent import protocol as wire
     from remote_agent.protocol import ServerRun
 
 PROBE = 64 * 1024
@@ -43,6 +45,12 @@ class LogSource:
 
     def history(self) -> LogHistory:
         return LogHistory(tp_size_of(self.record))
+
+
+async def sources(node: Node) -> list[wire.LogSource]:
+    """Logs that can be found on the node, the newest runs first; of the embedded one, a world of its own, its runs'."""
+    found = await node.agent.log_sources()
+    return [each for each in found if each.kind == "run"] if node.simulated else found
 
 
 async def find(node: Node, server: str | None = None, port: int | None = None, file: str | None = None) -> LogSource:
@@ -88,6 +96,13 @@ async def read(node: Node, source: LogSource) -> LogHistory:
         pass
     history.finish()
     return history
+
+
+async def judged(node: Node, source: LogSource, history: LogHistory) -> LogSource:
+    """The source with a judge: a file that no run of ours wrote is judged by the checkpoints that it names itself."""
+    if source.run_id:
+        return source
+    return replace(source, record=await log_record.of_log(node, history.server_args))
 
 
 async def follow(

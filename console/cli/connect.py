@@ -36,8 +36,9 @@ def open_console(node: str, options: Options) -> int:
 
         return make_node(node, options, paths.locate(), reconnect=True)
 
-    # With Python's own limits a fast log brings a full collection every second, and each holds the screen up for 60 ms.
-    gc.set_threshold(50_000, 20, 100)
+    # With Python's own limits a fast log brings a full collection every second, and each holds the screen up for 60 ms;
+    # with far more young objects than these, it is the young ones' collection that does.
+    gc.set_threshold(5_000, 5, 100)
     app = ConsoleApp(node, make, simulated=node == "demo")
     app.run()
     if app.failure:

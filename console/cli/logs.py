@@ -12,6 +12,7 @@ import click
 from console.cli._pipe import reader_may_leave, while_somebody_reads
 from console.cli._shared import Options, emit, node_argument, on_node, say, shared_options
 from console.errors import ConsoleError, UsageError
+from console.logs.flow import flow
 from console.logs.highlight import without_secrets
 from console.units import format_bytes, plain
 
@@ -83,7 +84,8 @@ def COMMAND(node: str, options: Options, **given: object) -> int:
             return 0
         if len(sources) == 1 and not selection and not asked.lines:
             history = await read_log.read(connected, sources[0])
-            return _show(connected, options, sources[0], history, shapes=asked.shapes)
+            source = await read_log.judged(connected, sources[0], history)
+            return _show(connected, options, source, history, shapes=asked.shapes)
         if asked.shapes:
             raise UsageError("--shapes counts a whole log", "Leave the options that choose lines out, or --shapes.")
         return await _choose(connected, options, asked, selection, sources)
@@ -109,7 +111,9 @@ def _selection(asked: Asked) -> Selection:
 
 
 async def _list(node: Node, options: Options) -> int:
-    sources = await node.agent.log_sources()
+    from console.actions import read_log
+
+    sources = await read_log.sources(node)
     if options.as_json:
         from remote_agent.protocol import to_wire
 
@@ -204,13 +208,15 @@ async def _follow_one(
         selection = dataclasses.replace(selection, since=wanted)
     elif asked.lines:
         resume = (await node.agent.tail(source.path, asked.lines)).position
-    sieve, history = Sieve(selection), source.history()
+    sieve, history, is_judged = Sieve(selection), source.history(), False
     told: set[tuple[object, ...]] = set()
     async for records in read_log.follow(node, source, history, offset=start, resume=resume):
         for record in records:
             if record.kind == "log_gap":
                 say(f"{label}{record.text}")
         if asked.shapes:
+            if not is_judged or any(record.kind == "server_args" for record in records):
+                source, is_judged = await read_log.judged(node, source, history), True
             _echo(_new_rows(history, source, told))
             continue
         taken = [record for _ts, record in sieve.take(records)]
@@ -260,12 +266,14 @@ def _show(node: Node, options: Options, source: LogSource, history: LogHistory, 
 
 
 def shape_lines(history: LogHistory, source: LogSource) -> list[str]:
-    """The shape table as text, widths as wide as they need."""
+    """The path of the captured states, and the shape table as text, widths as wide as they need."""
+    found = history.shapes.rows()
     rows: list[tuple[str, ...]] = [("SITE", "MODEL", "MODE", "RANKS", "SHAPE", "DTYPE", "COUNT", "VERDICT")]
-    rows += [_cells(row, source) for row in history.shapes.rows()]
+    rows += [_cells(row, source) for row in found]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return [*lines, f"unclaimed lines: {history.unclaimed()['count']}"]
+    path = flow(found, source.judge).lines() if found else []
+    return [*path, *lines, f"unclaimed lines: {history.unclaimed()['count']}"]
 
 
 def _cells(row: ShapeRow, source: LogSource) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console.logs.rates import strict_rate
@@ -56,9 +56,6 @@ class Charts:
             length = self.last("accept_len")
             return self._strict(length) if length else None
         return self._series[name].last if name in self._series else None
-
-    def to_json(self) -> dict[str, object]:
-        return {name: [asdict(point) for point in self.points(name)] for name in self.names()}
 
     def _strict(self, length: Point) -> Point | None:
         """The rate of a length: it is linear, so that of a mean is the mean of the rates."""

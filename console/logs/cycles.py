@@ -59,7 +59,7 @@ class Cycles:
 
     def _clear(self) -> None:
         self._points = {name: Points() for name in (*STAGES, "cycle_ms")}
-        self._medians = {name: Series() for name in (*STAGES, "cycle_ms")}
+        self._totals = {name: Series() for name in (*STAGES, "cycle_ms")}
         self._ranks: dict[int, Series] = {}
         self._clock: str | None = None
 
@@ -102,16 +102,20 @@ class Cycles:
 
     def summary(self) -> CycleSummary | None:
         """None before the first cycle."""
-        whole, verify = self._medians["cycle_ms"].median, self._medians["verify_ms"].median
+        whole, verify = self._totals["cycle_ms"].median, self._totals["verify_ms"].median
         if whole is None:
             return None
-        draft, extend = self._medians["draft_ms"].median, self._medians["extend_ms"].median
+        draft, extend = self._totals["draft_ms"].median, self._totals["extend_ms"].median
         share = min(1.0, (verify or 0.0) / whole) if whole > 0 else 0.0
-        return CycleSummary(self._medians["cycle_ms"].count, whole, draft, verify, extend, share, self._clock)
+        return CycleSummary(self._totals["cycle_ms"].count, whole, draft, verify, extend, share, self._clock)
 
     def by_rank(self) -> dict[int, float]:
         """Median milliseconds of each rank's cycles: a rank that is slower than the others keeps them waiting."""
         return {rank: series.median for rank, series in sorted(self._ranks.items()) if series.median is not None}
+
+    def totals(self) -> dict[str, object]:
+        """`draft_ms`, `verify_ms`, `extend_ms` and `cycle_ms` of `stats`, each as a series tells itself, or None."""
+        return {name: total.to_json() for name, total in self._totals.items()}
 
     def to_json(self) -> dict[str, object] | None:
         summary = self.summary()
@@ -124,6 +128,6 @@ class Cycles:
             number = fields.get(name)
             points.add(record.offset, record.ts or ts, number if isinstance(number, float) else 0.0)
             if isinstance(number, float):
-                self._medians[name].add(number)
+                self._totals[name].add(number)
         clock = fields.get("clock")
         self._clock = clock if isinstance(clock, str) else self._clock

@@ -32,7 +32,7 @@ from console.logs.stats import DecodeStats
 from console.logs.values import ValueTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from console.logs.split import RawLine
 
@@ -73,6 +73,8 @@ class LogHistory:
         self.replay = Replay()
         self.batching = Batching()
         """What `server_args=` told of batches: by it numbers of rows are explained."""
+        self.server_args: Mapping[str, object] = {}
+        """As the log's last launch printed them; empty before."""
         self._splitter = LineSplitter()
         self._continuation = Continuation()
         self._clock = LogClock()
@@ -146,7 +148,7 @@ class LogHistory:
             "flow": flow(self.shapes.rows(), judge).to_json(),
             "records": dict(sorted(self.counts.items())),
             "unclaimed": self.unclaimed(),
-            "stats": self.stats.to_json(),
+            "stats": {**self.stats.to_json(), **self.cycles.totals()},
             "cycles": self.cycles.to_json(),
             "digests": self.digests.to_json(),
             "crashes": [crash.to_json() for crash in self.crashes.groups()],
@@ -213,6 +215,7 @@ class LogHistory:
         self.series.clear()
         self.cycles.clear()
         self.digests.clear()
+        self.server_args = record.fields
         self.batching = Batching.of(record.fields)
         tp_size, pp_size = record.fields.get("tp_size"), record.fields.get("pp_size", 1)
         if self.shapes.tp_size is None and isinstance(tp_size, int) and isinstance(pp_size, int):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from console.logs.shapes import ShapeRow
     from console.logs.stats import DecodeWindow
 
+NAMED = ("model_path", "speculative_draft_model_path")
+"""Of `server_args=` what names the checkpoints that widths are judged by."""
 POINTS = 320
 """Points of a series: two for each column of a wide screen."""
 
@@ -31,6 +33,8 @@ class LogReading:
     records: int
     unclaimed: int
     missed_bytes: int
+    named: Mapping[str, object] = field(default_factory=dict)
+    """NAMED, as the log's last launch printed them; empty while it printed none."""
     rows: tuple[ShapeRow, ...] = ()
     """The shape table, along the flow."""
     hints: tuple[str, ...] = ()
@@ -51,6 +55,7 @@ class LogReading:
             records=sum(history.counts.values()),
             unclaimed=history.counts[UNCLAIMED],
             missed_bytes=history.missed_bytes,
+            named={name: history.server_args[name] for name in NAMED if name in history.server_args},
             rows=rows,
             hints=tuple(hint(row, history.batching) for row in rows),
             left_out=history.shapes.left_out,

@@ -38,11 +38,12 @@ class Series:
         return median(self._sample) if self._sample else None
 
     def to_json(self) -> dict[str, float] | None:
-        """Return first, last, min, median and count; None without a number."""
+        """Return first, last, min, median, max and count; None without a number."""
         if not self.count:
             return None
         middle = round(median(self._sample), 4)
-        return {"first": self.first, "last": self.last, "min": self.lowest, "median": middle, "count": self.count}
+        ends = {"first": self.first, "last": self.last, "min": self.lowest, "median": middle, "max": self.highest}
+        return {**ends, "count": self.count}
 
 
 POINTS_LIMIT = 1024

@@ -138,7 +138,8 @@ class ShapeTable:
         self._settle()
         groups: dict[_Row, list[_Cell]] = {}
         for (row, _), cell in self._cells.items():
-            groups.setdefault(row, []).append(cell)
+            # A rank that captures another number of states than the others is to be told, too.
+            groups.setdefault((*row[:4], ()) if row[3] else row, []).append(cell)
         rows = [made for row, cells in groups.items() for made in self._rows(row, cells)]
         return tuple(sorted(rows, key=_order))
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 WINDOWS_LIMIT = 4096
 """Windows kept, the newest."""
 PAIRS_LIMIT = 512
+SERIES = ("accept_len", "accept_rate", "gen_throughput", "running_req", "queue_req", "token_usage")
+"""What is summed up of all windows of a launch; accept_rate is the printed one."""
 GROUPS_LIMIT = 4096
 """Data-parallel groups told apart."""
 
@@ -49,9 +51,8 @@ class DecodeStats:
         self.windows: deque[DecodeWindow] = deque(maxlen=WINDOWS_LIMIT)
         self.draft_tokens: int | None = None
         """Tokens of one verify, from `server_args=`."""
-        self.accept_len = Series()
-        self.gen_throughput = Series()
-        """Both of the file's last launch, all its windows; of gen_throughput those without idle time in them."""
+        self.totals = {name: Series() for name in SERIES}
+        """Of the file's last launch, all its windows; of gen_throughput those without idle time in them."""
         self._idle_groups: set[int] = set()
         self.groups: set[int] = set()
         """Data-parallel groups that told of windows."""
@@ -64,7 +65,12 @@ class DecodeStats:
             self._idle_groups.add(_group(record))
         elif record.kind == "server_args":
             self.draft_tokens = _int(record.fields.get("speculative_num_draft_tokens"))
-            self.accept_len, self.gen_throughput = Series(), Series()
+            self.totals = {name: Series() for name in SERIES}
+
+    @property
+    def accept_len(self) -> Series:
+        """Of the file's last launch."""
+        return self.totals["accept_len"]
 
     @property
     def known_draft_tokens(self) -> int | None:
@@ -106,9 +112,8 @@ class DecodeStats:
             "median_throughput_at_batch_1": self.median_throughput_at_batch_1(),
             "windows": len(self.windows),
             "draft_tokens": self.known_draft_tokens,
-            "accept_len": self.accept_len.to_json(),
+            **{name: total.to_json() for name, total in self.totals.items()},
             "strict_accept_rate": self._strict(self.known_draft_tokens),
-            "gen_throughput": self.gen_throughput.to_json(),
         }
 
     def _strict(self, draft_tokens: int | None) -> dict[str, object] | None:
@@ -121,24 +126,23 @@ class DecodeStats:
         fields = record.fields
         group = _group(record)
         includes_idle = group in self._idle_groups or group not in self.groups
-        self.accept_len.add(_float(fields.get("accept_len")))
-        if not includes_idle:
-            self.gen_throughput.add(_float(fields.get("gen_throughput")))
         graph = fields.get("cuda_graph", fields.get("cpu_graph"))
-        self.windows.append(
-            DecodeWindow(
-                offset=record.offset,
-                ts=record.ts,
-                running_req=_int(fields.get("running_req")),
-                accept_len=_float(fields.get("accept_len")),
-                accept_rate=_float(fields.get("accept_rate")),
-                gen_throughput=_float(fields.get("gen_throughput")),
-                cuda_graph=graph if isinstance(graph, bool) else None,
-                includes_idle=includes_idle,
-                queue_req=_int(fields.get("queue_req")),
-                token_usage=_float(fields.get("token_usage", fields.get("full_token_usage"))),
-            )
+        window = DecodeWindow(
+            offset=record.offset,
+            ts=record.ts,
+            running_req=_int(fields.get("running_req")),
+            accept_len=_float(fields.get("accept_len")),
+            accept_rate=_float(fields.get("accept_rate")),
+            gen_throughput=_float(fields.get("gen_throughput")),
+            cuda_graph=graph if isinstance(graph, bool) else None,
+            includes_idle=includes_idle,
+            queue_req=_int(fields.get("queue_req")),
+            token_usage=_float(fields.get("token_usage", fields.get("full_token_usage"))),
         )
+        self.windows.append(window)
+        for name, total in self.totals.items():
+            if not (includes_idle and name == "gen_throughput"):
+                total.add(getattr(window, name))
         self._idle_groups.discard(group)
         self.groups.add(group)
 

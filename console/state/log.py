@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from console.state.events import LogFailed, LogFed, LogFolded, LogOpened
+from console.state.events import LogFailed, LogFed, LogFolded, LogJudged, LogOpened
 from console.state.log_state import LogState
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ def reduce(state: LogState, event: Event) -> LogState:
             return replace(state, version=version, read_to=read_to, size=size, problem="")
         case LogFolded(run_id, reading, behind, skipped) if run_id == state.run_id:
             return replace(state, reading=reading, fold_behind=behind, skipped=skipped)
+        case LogJudged(run_id, record) if run_id == state.run_id:
+            return replace(state, record=record)
         case LogFailed(run_id, problem) if run_id == state.run_id:
             return replace(state, problem=problem)
     return state

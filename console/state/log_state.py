@@ -43,7 +43,7 @@ class LogState:
     run_id: str = ""
     path: str = ""
     record: Mapping[str, Any] = field(default_factory=dict)
-    """The server's run record: what its shapes are judged by."""
+    """The server's run record, or what stands for it: what its shapes are judged by."""
     window: LineWindow | None = None
     marks: Marks | None = None
     door: LogDoor | None = None

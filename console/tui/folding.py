@@ -43,12 +43,21 @@ class Reader(Protocol):
 class Folding:
     """Follows the window through the file, at its own pace: the window never waits for it."""
 
-    def __init__(self, run_id: str, window: LineWindow, marks: Marks, read: Reader, stream: EventStream) -> None:
+    def __init__(
+        self,
+        run_id: str,
+        window: LineWindow,
+        marks: Marks,
+        read: Reader,
+        stream: EventStream,
+        heard: Callable[[LogReading], None],
+    ) -> None:
         self._run_id = run_id
         self._window = window
         self._marks = marks
         self._read = read
         self._stream = stream
+        self._heard = heard
         self._grown = asyncio.Event()
         self._resets: list[Anew] = []
         self._epoch = window.epoch
@@ -140,7 +149,9 @@ class Folding:
         behind = max(0, self._window.end - self.folded_to) if is_current else 0
         if self._middle:
             behind -= self._middle[1] - self._middle[0]
-        self._reading = folded.reading or self._reading
+        if folded.reading:
+            self._reading = folded.reading
+            self._heard(folded.reading)
         self._stream.put(LogFolded(self._run_id, self._reading, behind, self.skipped))
 
 

@@ -6,22 +6,24 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
+from console.actions import log_record
 from console.actions.judging import tp_size_of
 from console.errors import ConsoleError
 from console.logs.marks import Marks
 from console.logs.search_pattern import parse
 from console.logs.window import Line, LineWindow
 from console.remote.session import LinkLost
-from console.state.events import LogFailed, LogFed, LogOpened
+from console.state.events import LogFailed, LogFed, LogJudged, LogOpened
 from console.state.log_state import Hits
 from console.tui import readings
 from console.tui.folding import Folding, FoldStopped
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Mapping
 
     from console.actions.node import Node
     from console.actions.read_log import LogSource
+    from console.logs.reading import LogReading
     from console.remote.agent import Agent
     from console.tui.stream import EventStream
 
@@ -35,21 +37,27 @@ class LogFeed:
     """Keeps the window of a log up to date."""
 
     def __init__(self, node: Node, stream: EventStream, source: LogSource) -> None:
+        self._node = node
         self._agent = node.agent
         self._stream = stream
         self._source = source
         self._name = source.run_id or source.path
         self._window = LineWindow()
         self._folding: Folding | None = None
+        self._named: Mapping[str, object] = {}
+        self._is_named = asyncio.Event()
 
     async def run(self) -> None:
         """Follow until cancelled; what goes wrong is told, and tried again."""
         door = _Door(self._agent, self._source.path, self._window)
         marks = Marks()
-        self._stream.put(LogOpened(self._name, self._source.path, self._source.record, self._window, marks, door))
+        record = self._source.record or {"unwired": log_record.NO_ARGS}
+        self._stream.put(LogOpened(self._name, self._source.path, record, self._window, marks, door))
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_following())
             group.create_task(self._keep_folding(marks))
+            if not self._source.run_id:
+                group.create_task(self._keep_judging())
 
     async def close(self) -> None:
         """End what was started for it; the loop may end after that."""
@@ -94,13 +102,33 @@ class LogFeed:
 
     async def _keep_folding(self, marks: Marks) -> None:
         while True:
-            self._folding = Folding(self._name, self._window, marks, self._read_again, self._stream)
+            self._folding = Folding(self._name, self._window, marks, self._read_again, self._stream, self._heard)
             try:
                 await self._folding.run(self._source.offset, tp_size_of(self._source.record))
             except FoldStopped as error:
                 self._stream.put(LogFailed(self._name, readings.told(error)))
             marks.clear()
             await asyncio.sleep(RETRY_S)
+
+    def _heard(self, reading: LogReading) -> None:
+        if reading.named and reading.named != self._named:
+            self._named = reading.named
+            self._is_named.set()
+
+    async def _keep_judging(self) -> None:
+        """Read the checkpoints that the log names, each time that it names others."""
+        while True:
+            await self._is_named.wait()
+            self._is_named.clear()
+            try:
+                record = await log_record.of_log(self._node, self._named)
+            except LinkLost:
+                await self._agent.session.connected()
+                self._is_named.set()
+            except ConsoleError as error:
+                self._stream.put(LogJudged(self._name, {"unwired": readings.told(error)}))
+            else:
+                self._stream.put(LogJudged(self._name, record))
 
     async def _read_again(self, offset: int, length: int) -> bytes:
         while True:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 TICK_S = 0.05
 """Least time between two states that are handed on: a terminal shows no more, and a frame costs some milliseconds."""
+REST_S = 0.01
+"""Least time between a state that took longer than that and the next: what it changed is drawn meanwhile."""
 
 
 class EventStream:
@@ -45,9 +47,11 @@ class EventStream:
             self._sink(state)
 
     async def run(self) -> None:
-        """Hand states on until cancelled: the first at once, the next not before a tick."""
+        """Hand states on until cancelled: the first at once, the next a tick after it began."""
+        clock = asyncio.get_running_loop().time
         while True:
             await self._arrived.wait()
             self._arrived.clear()
+            next_at = clock() + TICK_S
             self.flush()
-            await asyncio.sleep(TICK_S)
+            await asyncio.sleep(max(REST_S, next_at - clock()))

@@ -197,6 +197,8 @@ def _factors(case: _Case, width: int) -> str:
 
 
 def _written(shape: object) -> str:
+    if isinstance(shape, tuple) and shape and isinstance(shape[0], tuple) and len(set(shape)) == 1:
+        return f"{len(shape)} × {_written(shape[0])}"
     if isinstance(shape, tuple):
         return "(" + ",".join(_written(part) for part in shape) + ")"
     return "*" if shape is None else str(shape)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from console.actions.judging import judge_of
 from console.logs.history import LogHistory
 from console.tui import folding
 from console.tui.widgets.log_view import LogView
+from tests.tui.events import SHAPE_LINE
 from tests.tui.test_log_screen import here, story
 
 if TYPE_CHECKING:
@@ -115,3 +117,21 @@ async def test_the_process_beside_is_started_anew_when_it_ends(demo, tmp_path: P
         await driver.until(lambda: bool(driver.state.log.problem) or counted(driver))
         records = sum(1 for _ in story().splitlines()) + 1
         await driver.until(lambda: counted(driver) and driver.state.log.reading.records == records)
+
+
+async def test_a_file_is_judged_by_the_checkpoints_that_it_names_where_the_node_has_them(demo, tmp_path: Path):
+    here, there = demo.home / "data" / "demo", tmp_path / "server.log"
+    named = "model_path='{}/models/kimi-k2.5-int4', speculative_draft_model_path='{}/drafts/output_100k_sglang/4'"
+    args = "[2026-02-20 10:00:00] server_args=ServerArgs(" + named + ", tp_size=8)\n"
+    shapes = "".join(SHAPE_LINE.format(rank=rank, seq=rank) for rank in range(8))
+    there.write_text(shapes)
+    async with following(demo, there) as (driver, _view):
+        await driver.press("t")
+        await driver.until_shown("the log has no server_args= line")
+        with there.open("a") as file:
+            file.write(args.format(here, here) + shapes)
+        await driver.until_shown("draft.fc_in: 3 × 7168")
+        assert [judge_of(driver.state.log.record)(row).state for row in driver.state.log.reading.rows] == ["ok"]
+        with there.open("a") as file:
+            file.write(args.format(here, "/nowhere") + shapes)
+        await driver.until_shown("the log's draft /nowhere/drafts/output_100k_sglang/4 cannot be read on the node")

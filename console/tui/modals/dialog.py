@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
-    from textual.events import Mount
 
     from console.tui.text import Line
 
@@ -48,9 +47,6 @@ class Dialog(ModalScreen[Answer], Generic[Answer]):
             if self._footer[0]:
                 yield Static(content(self._footer), markup=False, classes="dialog--footer")
             yield Button(content(self.BUTTON), compact=True, classes="dialog--button")
-
-    def on_mount(self, event: Mount) -> None:
-        self.query_one(Button).focus()
 
     def on_button_pressed(self) -> None:
         self.action_close()

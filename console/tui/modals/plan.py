@@ -36,7 +36,6 @@ class PlanModal(Dialog[bool]):
         """True when it has been seen for a moment: the earliest that a key may confirm it."""
 
     def on_mount(self, event: Mount) -> None:
-        super().on_mount(event)
         self._last_key_at = event.time
         self.set_timer(ARMED_AFTER_S, self._arm)
 

@@ -67,7 +67,7 @@ class LogsScreen(ConsoleScreen):
         log = state.log
         self._desk.show(log)
         self._show_status()
-        shown = (log.run_id, log.reading, self.size.width, self._at)
+        shown = (log.run_id, log.reading, log.record, self.size.width, self._at)
         if shown != self._shown:
             self._shown = shown
             self._show_shapes(log)

@@ -15,7 +15,7 @@ from console.errors import ConsoleError, UsageError
 from console.logs.choice import Choice, parse_ranks
 from console.state.log_state import LogState
 from console.tui import log_reach
-from console.tui.messages import LogAsked
+from console.tui.messages import LogChoiceAsked
 from console.tui.widgets.log_draw import drawn
 from console.tui.widgets.log_view import LogView
 from console.units import format_bytes, plain
@@ -31,7 +31,6 @@ PROMPTS = {
     "log.ranks": "ranks to show: 0,2-3 (nothing: all). Lines without a rank stay. Enter",
     "log.time": "time to go to, as the log prints it: 10:02, 10:02:11, 2026-02-20 10:02. Enter",
     "log.save": "local file to write the lines to. Enter",
-    "log.open": "path of a log file on the node (nothing: the newest server's). Enter",
 }
 KINDS: dict[str, tuple[MarkKind, str]] = {
     "log.error": ("error", "error"),
@@ -128,8 +127,6 @@ class LogDesk(Container):
             self._sought, self._typed = prompt, typed if typed.strip("!") else ""
         elif prompt == "log.ranks":
             self._choose(Choice(now.typed, parse_ranks(typed), now.collapse, now.unclaimed))
-        elif prompt == "log.open":
-            self.post_message(LogAsked(typed.strip()))
         elif typed.strip() and prompt == "log.time":
             self._go_to_time(typed)
         elif typed.strip():
@@ -300,4 +297,5 @@ class LogDesk(Container):
         "log.to_bookmark": _to_bookmark,
         "log.copy": _copy,
         "log.range": _begin_range,
+        "log.open": lambda desk: desk.post_message(LogChoiceAsked()),
     }

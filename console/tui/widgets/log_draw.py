@@ -17,8 +17,6 @@ from console.tui.text import MORE
 from console.units import format_bytes, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.style import Style
 
     from console.logs.highlight import Span
@@ -56,16 +54,35 @@ def line_strip(line: Line, label: str, looks: Looks) -> Strip:
     """The whole line, as wide as it is, `label` in front of it."""
     if line.note:
         return Strip([Segment(f"── {plain(line.note)} ──", looks.parts["note"])])
-    segments = list(_segments(drawn(line.raw), looks))
-    if label:
-        segments.insert(0, Segment(f"{label} ", looks.parts["rank"]))
-    return Strip(segments)
+    return Strip([Segment(*part) for part in _parts(drawn(line.raw), label, looks)])
+
+
+def seen_of(line: Line, label: str, looks: Looks, left: int, width: int) -> list[Segment]:
+    """What is seen of a line from column `left` on, `width` cells; what is cut is marked, a long line with its length.
+
+    Each Strip on the way costs as much as all else that is done for a row: where a character is a cell, as in nearly
+    every log, there is none.
+    """
+    if line.note or not (label.isascii() and drawn(line.raw).text.isascii()):
+        return list(window_of(line_strip(line, label, looks), line, left, width, looks))
+    parts = _parts(drawn(line.raw), label, looks)
+    length = sum([len(text) for text, _style in parts])
+    mark = _mark(line, goes_on=length > left + width)
+    begin, end = left + bool(left and length), left + width - (len(mark) if len(mark) < width else 0)
+    segments = [Segment(BACK, looks.parts["cut"])] if begin > left else []
+    at = 0
+    for text, style in parts:
+        segments.append(Segment(text[max(0, begin - at) : max(0, end - at)], style))
+        at += len(text)
+    segments.append(Segment(" " * (end - max(begin, at)), looks.base))
+    if left + width > end:
+        segments.append(Segment(mark, looks.parts["cut"]))
+    return [segment for segment in segments if segment.text]
 
 
 def window_of(strip: Strip, line: Line, left: int, width: int, looks: Looks) -> Strip:
-    """What is seen of a line from column `left` on; what is cut is marked there, a very long line with its length."""
-    goes_on = strip.cell_length > left + width
-    mark = f"{MORE} {format_bytes(line.length)}" if line.is_cut else MORE if goes_on else ""
+    """The same of text of any script, whose characters may be two cells wide, or none."""
+    mark = _mark(line, goes_on=strip.cell_length > left + width)
     seen = strip.crop_extend(left, left + width, looks.base)
     cut = looks.parts["cut"]
     if mark and len(mark) < width:
@@ -75,11 +92,15 @@ def window_of(strip: Strip, line: Line, left: int, width: int, looks: Looks) -> 
     return seen
 
 
-def _segments(seen: Drawn, looks: Looks) -> Iterator[Segment]:
+def _mark(line: Line, *, goes_on: bool) -> str:
+    return f"{MORE} {format_bytes(line.length)}" if line.is_cut else MORE if goes_on else ""
+
+
+def _parts(seen: Drawn, label: str, looks: Looks) -> list[tuple[str, Style]]:
     base = looks.parts["error"] if seen.is_trouble else looks.base
+    parts = [(f"{label} ", looks.parts["rank"])] if label else []
     at = 0
     for start, end, name in seen.spans:
-        yield Segment(seen.text[at:start], base)
-        yield Segment(seen.text[start:end], looks.parts[name])
+        parts += [(seen.text[at:start], base), (seen.text[start:end], looks.parts[name])]
         at = end
-    yield Segment(seen.text[at:], base)
+    return [*parts, (seen.text[at:], base)]

@@ -18,7 +18,7 @@ from textual.widget import Widget
 from console.logs.marks import Marks
 from console.logs.window import TEXT_LIMIT, LineWindow
 from console.tui.log_viewport import Viewport
-from console.tui.widgets.log_draw import PARTS, Looks, drawn, line_strip, window_of
+from console.tui.widgets.log_draw import PARTS, Looks, drawn, line_strip, seen_of
 
 if TYPE_CHECKING:
     from textual.binding import BindingType
@@ -91,7 +91,7 @@ class LogView(Widget, can_focus=True):
         self._version = -1
         self._taking: Timer | None = None
         self._shown: list[tuple[int, int]] = []
-        self._looks = Looks(Style(), dict.fromkeys(PARTS, Style()))
+        self._looks: Looks | None = None
 
     @property
     def row_count(self) -> int:
@@ -221,12 +221,15 @@ class LogView(Widget, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         self.port.height = max(1, self.size.height)
         self._shown = self.port.shown()
-        # Once a frame: a style that is looked up for each row costs more than the row.
-        self._looks = Looks(base := self.rich_style, {name: base + self._style(name) for name in PARTS})
         return super().render_lines(crop)
 
+    def notify_style_update(self) -> None:
+        self._looks = None
+        super().notify_style_update()
+
     def render_line(self, y: int) -> Strip:
-        looks = self._looks
+        # Kept: a style that is looked up for each row costs more than the row.
+        looks = self._looks = self._looks or self._looked_up()
         base = looks.base
         if y >= len(self._shown):
             return Strip.blank(self.size.width, base)
@@ -235,12 +238,12 @@ class LogView(Widget, can_focus=True):
         if not rows.first_row <= row < rows.end_row:
             return Strip.blank(self.size.width, base)
         line = rows.line(row)
-        strip = line_strip(line, self._label(row), looks)
         if self.is_wrapped:
-            text = strip.crop_extend(piece * self._room, (piece + 1) * self._room, base)
+            strip = line_strip(line, self._label(row), looks)
+            text = list(strip.crop_extend(piece * self._room, (piece + 1) * self._room, base))
         else:
-            text = window_of(strip, line, self.left, self._room, looks)
-        return Strip.join([self._gutter(row, line, looks), text, self._thumb(y, looks)])
+            text = seen_of(line, self._label(row), looks, self.left, self._room)
+        return Strip([self._gutter(row, line, looks), *text, self._thumb(y, looks)], GUTTER + self._room + 1)
 
     def on_resize(self) -> None:
         self.port.height = max(1, self.size.height)
@@ -262,22 +265,26 @@ class LogView(Widget, can_focus=True):
         entry = self.port.chosen.entry(row)
         return f"×{entry.count}" if entry.count > 1 else "  "
 
-    def _gutter(self, row: int, line: Line, looks: Looks) -> Strip:
+    def _gutter(self, row: int, line: Line, looks: Looks) -> Segment:
         is_marked = (line.epoch, line.offset) in self.bookmarks
         is_here = not self.is_following and row == self.port.cursor
         is_anchor = line == self.range_start
         mark = "◆" if is_marked and is_here else "●" if is_marked else "▌" if is_here else "┌" if is_anchor else " "
-        return Strip([Segment(mark, looks.parts["cursor"])])
+        return Segment(mark, looks.parts["cursor"])
 
-    def _thumb(self, y: int, looks: Looks) -> Strip:
+    def _thumb(self, y: int, looks: Looks) -> Segment:
         rows = self.port.rows
         count, height = len(rows), max(1, self.size.height)
         if count <= height or not self._shown:
-            return Strip([Segment(" ", looks.base)])
+            return Segment(" ", looks.base)
         first = (self._shown[0][0] - rows.first_row) * height // count
         size = max(1, height * height // count)
         is_thumb = min(first, height - size) <= y < min(first, height - size) + size
-        return Strip([Segment(THUMB if is_thumb else " ", looks.parts["thumb"])])
+        return Segment(THUMB if is_thumb else " ", looks.parts["thumb"])
+
+    def _looked_up(self) -> Looks:
+        base = self.rich_style
+        return Looks(base, {name: base + self._style(name) for name in PARTS})
 
     def _style(self, name: str) -> Style:
         style = self.get_component_rich_style(f"log--{name}")

@@ -65,8 +65,6 @@ def row_of(row: ShapeRow, verdict: RowVerdict) -> Row:
 def said_of(row: ShapeRow, verdict: RowVerdict, hint: str) -> Iterator[Line | str]:
     """All that is known of one row, on a line: why it is judged so first."""
     yield (f"{row.site or NONE}: {verdict.sentence or verdict.state}", tone_of(verdict.state))
-    for one in row.differing_ranks[:4]:
-        yield (f"  rank {one.rank}: {one.shape}", "error")
     for text in (row.where, hint):
         if text:
             yield f"  {text}"

@@ -47,6 +47,7 @@ def test_a_series_tells_what_the_numbers_tell(numbers: list[float]):
         "last": numbers[-1],
         "min": min(numbers),
         "median": round(median(numbers), 4),
+        "max": max(numbers),
         "count": len(numbers),
     }
 

@@ -6,6 +6,7 @@ import json
 
 from console.logs.history import LogHistory
 from console.logs.shapes import CELLS_LIMIT, KNOWN_LIMIT, ShapeRow
+from console.wiring.widths import judge
 from tests.unit.logs.samples import DATA, history, told
 
 
@@ -52,6 +53,17 @@ def test_the_rank_whose_width_differs_is_named() -> None:
     row = row_of(kept)
     assert (row.shape, row.ranks, row.count) == ((6, 21504), "3/4", 4)
     assert [(one.rank, one.shape) for one in row.differing_ranks] == [(3, (6, 28672))]
+
+
+def test_the_rank_that_captures_another_number_of_states_is_named() -> None:
+    lists = {rank: ";".join(["(6,7168)"] * (1 if rank == 5 else 3)) for rank in range(8)}
+    lines = [
+        ours("target.aux", rank, text).replace("shape=(6,7168) ", "shapes=(6,7168) ") for rank, text in lists.items()
+    ]
+    row = row_of(told("".join(lines)))
+    assert (row.shape, row.ranks, row.count) == (((6, 7168),) * 3, "7/8", 8)
+    assert [(one.rank, one.shape) for one in row.differing_ranks] == [(5, ((6, 7168),))]
+    assert judge(row, 7168, 3).sentence == "ranks differ: rank 5 has 1 × (6,7168), the others 3 × (6,7168)"
 
 
 def test_one_rank_with_two_widths_makes_two_rows() -> None:

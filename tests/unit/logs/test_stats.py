@@ -59,3 +59,36 @@ def test_groups_of_data_parallel_are_idle_each_for_itself() -> None:
     prefill = "[2026-01-12 06:01:00 DP1 TP1] Prefill batch, #new-seq: 1, #running-req: 0\n"
     text = decode.format(0) + decode.format(1) + prefill + decode.format(0) + decode.format(1) + decode.format(1)
     assert [window.includes_idle for window in told(text).stats.windows] == [True, True, False, True, False]
+
+
+def test_every_series_is_summed_up_with_its_ends_and_middle() -> None:
+    heads = ("1, #token: 5, token usage: 0.10", "4, #token: 9, token usage: 0.30", "2, #token: 7, token usage: 0.20")
+    lines = [
+        f"[2026-02-20 10:00:0{n} TP0] Decode batch, #running-req: {head}, accept len: {n + 2}.00, accept rate: 0.4{n}, "
+        f"cuda graph: True, gen throughput (token/s): {100 + n}.00, #queue-req: {n}\n"
+        for n, head in enumerate(heads)
+    ]
+    cycles = [
+        f"[EAGLE3_CYCLE] rank=0 seq={n} worker=W bs=1 draft_ms=3.000 verify_ms={9 + n}.000 target_ms=9.000 "
+        f"extend_ms=1.000 cycle_ms={14 + n}.000 gap_ms=- clock=cuda\n"
+        for n in range(3)
+    ]
+    stats = told("[2026-02-20 10:00:00] server_args=ServerArgs(speculative_num_draft_tokens=5)\n" + "".join(lines))
+    said = told("".join(lines + cycles)).to_json()["stats"]
+    assert isinstance(said, dict)
+    names = ("running_req", "queue_req", "token_usage", "accept_len", "accept_rate", "verify_ms", "cycle_ms")
+    ends = [tuple(said[name][key] for key in ("first", "last", "min", "median", "max", "count")) for name in names]
+    assert ends == [
+        (1, 2, 1, 2, 4, 3),
+        (0, 2, 0, 1, 2, 3),
+        (0.1, 0.2, 0.1, 0.2, 0.3, 3),
+        (2, 4, 2, 3, 4, 3),
+        (0.4, 0.42, 0.4, 0.41, 0.42, 3),
+        (9, 11, 9, 10, 11, 3),
+        (14, 16, 14, 15, 16, 3),
+    ]
+    assert said["gen_throughput"]["count"] == 2, "the first window has idle time in it"
+    assert stats.stats.to_json()["strict_accept_rate"] == {
+        "first": 0.25, "last": 0.75, "min": 0.25, "median": 0.5, "max": 0.75, "count": 3,
+    }  # fmt: skip
+    assert told("nothing\n").to_json()["stats"]["cycle_ms"] is None  # type: ignore[index]

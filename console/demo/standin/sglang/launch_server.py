@@ -2,7 +2,7 @@
 
 import sys
 
-from sglang.standin import log
+from sglang.standin import faults, log
 
 
 def main(argv):
@@ -14,6 +14,13 @@ def main(argv):
     except ArgumentsRefused as refused:
         log.line(refused.traceback(), bare=True)
         return 1
+    try:
+        fault = faults.told(server_args.tp_size)
+    except ValueError as error:
+        log.line("[spec-console] SIMULATED server: %s" % error, bare=True)
+        return 1
+    if fault:
+        log.line(fault, bare=True)
     from sglang.srt.entrypoints.http_server import launch_server
 
     return launch_server(server_args)

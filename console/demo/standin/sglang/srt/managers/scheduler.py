@@ -11,7 +11,7 @@ import signal
 import time
 
 from sglang.srt.model_executor.model_runner import ModelRunner
-from sglang.standin import log, titles
+from sglang.standin import faults, log, titles
 from sglang.standin import tensor as torch
 
 _GIB = 1 << 30
@@ -105,6 +105,8 @@ class Scheduler:
 
         def load(folder):
             self.runner.load_draft(folder, order["algorithm"], order["steps"], order["draft_tokens"])
+            if faults.rank_of_widths() == self.rank:
+                self.runner.capture_one_layer()
 
         self.load_weights(order["draft_path"], 0.08, load, _DRAFT_GB)
 

@@ -25,6 +25,11 @@ class ModelRunner:
             eagle_config = getattr(config, "eagle_config", None) or {}
             self.target.set_eagle3_layers_to_capture(eagle_config.get("eagle_aux_hidden_state_layer_ids"))
 
+    def capture_one_layer(self):
+        """A fault that was asked for: see `standin.faults`."""
+        model = getattr(self.target, "language_model", self.target)
+        del model.model.layers_to_capture[1:]
+
     def captured_outputs(self):
         """The layers whose outputs the target captures, as the loaded model says; None without capture."""
         model = getattr(self.target, "language_model", self.target)
