@@ -17,6 +17,7 @@ from remote_agent.protocol import Identity, ProcessInfo
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 MAX_CMDLINE = 16 * 1024
+MAX_ENVIRON = 1024 * 1024
 _SECRET_FLAG = re.compile(r"^--?(?:.*[-_])?(?:api[-_]?key|token|password|secret)$", re.IGNORECASE)
 
 
@@ -77,6 +78,20 @@ def info(pid: int) -> Optional[ProcessInfo]:
         rss_bytes=int(stat[21]) * _PAGE,
         pid_namespace=pid_namespace(pid),
     )
+
+
+def environ(pid: int) -> Optional[Dict[str, str]]:
+    """The environment that a process was started with; None where its title was written over it.
+
+    setproctitle puts a title into the memory of argv and environment, and zeros behind it, unless SPT_NOENV was set
+    when the process started (its documentation; seen with 1.3.8). Raises OSError when we may not look or it is gone.
+    """
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        raw = file.read(MAX_ENVIRON)
+    entries = [part.decode("utf-8", "replace").partition("=") for part in raw.rstrip(b"\0").split(b"\0")]
+    if not raw.rstrip(b"\0") or not (entries[0][0] and entries[0][1]):
+        return None
+    return {name: value for name, equals, value in entries if equals}
 
 
 def masked(argv: List[str]) -> List[str]:

@@ -21,6 +21,12 @@ from remote_agent.state_dir import read_json, write_json
 
 START_TIMEOUT_S = 20.0
 MASK = "***"
+INHERITED = ("SGLANG_", "NCCL_", "EAGLE3_", "CUDA_", "SIMULATE_ACC_LEN")
+"""Variables that change what a server does or how fast, by how their names begin."""
+MAX_INHERITED = 64
+MAX_INHERITED_VALUE = 500
+# The console's own rule (console/launch/secrets.py); a value that looks like a key is none of these variables' values.
+_SECRET_NAME = re.compile(r"(^|_)(TOKEN|API_?KEY|ACCESS_?KEY|KEY|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$", re.IGNORECASE)
 _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{6}")
 
 
@@ -132,6 +138,17 @@ class RunState:
 
 def masked(env: Mapping[str, str], secret_names: List[str]) -> Dict[str, str]:
     return {name: MASK if name in secret_names else value for name, value in env.items()}
+
+
+def inherited(environ: Mapping[str, str], given: Mapping[str, str]) -> Dict[str, str]:
+    """What a server gets of the agent's own environment beside what its launch gives: by INHERITED, secrets masked."""
+    names = sorted(name for name in environ if name.startswith(INHERITED) and name not in given)
+    return {_told(name): MASK if _SECRET_NAME.search(name) else _told(environ[name]) for name in names[:MAX_INHERITED]}
+
+
+def _told(text: str) -> str:
+    """As it can be sent: no lone surrogates (bytes that are no UTF-8), no megabytes."""
+    return text.encode("utf-8", "replace").decode("utf-8")[:MAX_INHERITED_VALUE]
 
 
 def _identity(value: Any) -> Optional[Identity]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 KEEP_RUNS_S = 7 * 86400.0
 """An ended run is kept a week by default: its record is what a question about it is answered from."""
-_KEPT = ("run", "overlay")
-"""What is kept for a while: an overlay waits for the next launch."""
+_KEPT = ("run", "overlay", "pair")
+"""What is kept for a while: an overlay waits for the next launch, a pair for the next calibration."""
 
 
 @dataclass(frozen=True, slots=True)

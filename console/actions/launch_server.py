@@ -13,11 +13,14 @@ from console.actions.await_ready import LaunchOutcome, follow_until_ready
 from console.actions.examination import Examination
 from console.actions.patch_state import PatchRequest, read_config, read_tree
 from console.errors import Refused, ServerDied
+from console.launch.asked import Asked
 from console.launch.command import Command, render, shell_line
 from console.launch.needs import Needs, needs
 from console.launch.record import profile_record
-from console.lint.context import LaunchContext
+from console.lint.context import Launch, LaunchContext
+from console.lint.rules import simulate_acc_len
 from console.node.verdict import GpuVerdict, verdicts
+from console.probe.fingerprint import config_sha256
 from console.wiring.checkpoint import facts_from_configs
 from remote_agent.protocol import LaunchRequest
 
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from console.actions.node import Inventory, Node, Say
     from console.launch.loader import ResolvedProfile
     from console.lint.finding import Finding
-    from remote_agent.protocol import OverlayInfo, SGLangFacts
+    from remote_agent.protocol import OverlayInfo, ServerRun, SGLangFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,8 @@ async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
         )
     )
     say(f"started server {server.run_id}, pid {server.child.pid if server.child else '?'}, log {server.log_path}")
+    for line in _inherited(server):
+        say(line)
     request = {"profile": plan.resolved.profile.name, "server": server.run_id, "allow": list(plan.allowed)}
     try:
         outcome = await follow_until_ready(node, server, plan.resolved.profile.ready_timeout_s, say)
@@ -137,6 +142,15 @@ async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
         raise
     node.record(started, "launch", request, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
+
+
+def _inherited(server: ServerRun) -> Iterator[str]:
+    """What came from the node's own environment: no profile shows it, and every number depends on it."""
+    if server.inherited_env:
+        yield f"inherited from the node's environment: {', '.join(server.inherited_env)}"
+    for finding in simulate_acc_len.check(Launch(Asked(env=server.inherited_env))):
+        hint = f"Unset it in the node's shell ({finding.evidence})."
+        yield f"{finding.severity}: {finding.message} [{finding.rule}] {hint}"
 
 
 def wanted_gpus(wanted: Needs, listed: tuple[int, ...]) -> tuple[int, ...]:
@@ -212,6 +226,8 @@ async def _record(
         "patches": [*await _patches_in_tree(node, sglang), *(_overlay_refs(served) if served else [])],
         "overlay": served.name if served else None,
         "wiring": asdict(facts_from_configs(target_config, draft_config)),
+        "model_sha256": config_sha256(target_config),
+        "draft_sha256": config_sha256(draft_config or {}),
     }
 
 

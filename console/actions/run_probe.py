@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from console.errors import NegativeResult, UsageError
+from console.actions import adopt_probe, device_time, read_log
+from console.actions.collect_probe import collect
+from console.actions.follow_probe import ALIVE
+from console.actions.probe_outcome import ProbeOutcome
+from console.actions.probe_record import ProbeRecord, StopRule
+from console.actions.provenance import fingerprint_of
+from console.errors import ConsoleError, Refused, UsageError
 from console.launch.secrets import reference
-from console.probe.fingerprint import Fingerprint, PatchRef
-from console.probe.metrics import measure
-from console.probe.stored import StoredRun
-from console.probe.trace import BlockTrace, Done, Progress, parse_event, read_spool
 from console.probe.workload import Workload, workload_from_profile
-from console.units import format_number, format_rate, plain
+from console.units import format_percent, plain
+from remote_agent.protocol import ServerRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from console.actions.node import Node, Say
-    from remote_agent.protocol import ProbeRun, ServerRun, TelemetrySample
+    from console.probe.fingerprint import Fingerprint
+    from console.probe.stored import StoredRun
+    from remote_agent.protocol import ProbeRun
 
-POLL_S = 2.0
-LAST_WORDS_S = 10.0
-TELL_S = 3.0
+__all__ = ["ProbeOutcome", "ProbePlan", "fingerprint_of", "load_of", "plan", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,65 +35,66 @@ class ProbePlan:
 
     server: ServerRun
     workload: Workload
+    key_variable: str = ""
+    """The variable of the console's environment that holds the API key; empty without one."""
+    server_log: str = ""
+    log_problem: str = ""
+    """Why the server's log is not known; empty when it is."""
+    kind: str = "probe"
+    """As in StoredRun."""
 
     @property
     def profile(self) -> dict[str, Any]:
         return dict(self.server.record.get("profile") or {})
 
+    def key(self, node: Node) -> str | None:
+        """The API key's value; the plan and every record hold its variable's name only. Raises UsageError."""
+        if not self.key_variable:
+            return None
+        if self.key_variable not in node.environ:
+            raise UsageError(f"the variable {self.key_variable} is not set here", f"export {self.key_variable}=…")
+        return node.environ[self.key_variable]
+
     def lines(self) -> Iterator[str]:
         load = self.workload
-        yield f"probe server {self.server.run_id} on port {self.server.port}"
-        yield (
-            f"{load.blocks} blocks of {load.requests_per_block} requests, {load.max_new_tokens} tokens each, "
-            f"concurrency {load.concurrency}, temperature {load.temperature}, after {load.warmup} warm-up"
-        )
-        yield f"prompt {load.prompt_name}; cache flushed before each block: {load.flush_cache}"
+        yield f"probe server {self.server.run_id or 'without a run record'} on port {self.server.port}"
+        yield from workload_lines(load)
+        if self.log_problem:
+            yield f"server's own figures: not known: {plain(self.log_problem)}"
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeOutcome:
-    """A stored run."""
-
-    run: StoredRun
-
-    @property
-    def ok(self) -> bool:
-        return self.run.result.valid
-
-    @property
-    def proof(self) -> str:
-        result = self.run.result
-        length = f", accept_len {result.accept_len:.4f}" if result.accept_len is not None else ""
-        if not result.valid:
-            return f"run {self.run.run_id} INVALID: {plain(result.why)}"
-        return f"run {self.run.run_id}: {format_rate(result.output_tok_s)}{length}"
-
-    def lines(self) -> Iterator[str]:
-        result = self.run.result
-        simulated = " SIMULATED" if self.run.fingerprint.simulated else ""
-        yield f"{self.proof}{simulated}"
-        if result.ttft_ms:
-            yield f"ttft mean {format_number(result.ttft_ms.mean)} ms"
-        if result.accept_hist is not None:
-            yield f"accept_hist {list(result.accept_hist)} ({result.accept_hist_source})"
-        for note in result.notes:
-            yield f"note: {plain(note)}"
-
-    def to_json(self) -> dict[str, Any]:
-        run = self.run
-        kept = {"id": run.run_id, "profile": run.profile, "launch_id": run.launch_id}
-        return {"run": {**kept, **run.result.to_json(), "fingerprint": run.fingerprint.to_json()}}
+def workload_lines(load: Workload) -> Iterator[str]:
+    """What is sent, and how often."""
+    number = f"{load.blocks} or more" if load.adaptive else str(load.blocks)
+    yield (
+        f"{number} blocks of {load.requests_per_block} requests, {load.max_new_tokens} tokens each, "
+        f"concurrency {load.concurrency}, temperature {load.temperature:g}, after {load.warmup} warm-up"
+    )
+    if load.adaptive:
+        yield f"until the interval is ± {format_percent(load.half_width)} or {load.budget_min:g} min are over"
+    elif load.budget_min is not None:
+        yield f"no further block is begun after {load.budget_min:g} min"
+    model = f" of model {plain(load.model)}" if load.model else ""
+    yield f"prompt {load.prompt_name} to {load.api}{model}; cache flushed before each block: {load.flush_cache}"
 
 
 async def plan(
-    node: Node, server: str | None = None, port: int | None = None, overrides: Mapping[str, Any] | None = None
+    node: Node,
+    server: str | None = None,
+    port: int | None = None,
+    overrides: Mapping[str, Any] | None = None,
+    key_variable: str | None = None,
 ) -> ProbePlan:
-    """Find the server and its workload. Raises UsageError."""
-    run = await node.server(server, port)
+    """Find the server and its workload; `key_variable` goes over the profile's own. Raises UsageError."""
+    run = await _server(node, server, port)
     workload = workload_from_profile(load_of(run.record, overrides or {}))
     if run.operator != node.operator:
         workload = replace(workload, flush_cache=False)
-    return ProbePlan(run, workload)
+    variable = key_variable or _key_variable(run.record.get("profile") or {})
+    log, problem = await _log_of(node, run)
+    planned = ProbePlan(run, workload, variable, log, problem)
+    planned.key(node)
+    return planned
 
 
 def load_of(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,140 +107,97 @@ def load_of(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str
 async def run(node: Node, plan: ProbePlan, say: Say) -> ProbeOutcome:
     """Start the probe and wait for its end; a lost connection is resumed, the probe goes on meanwhile.
 
-    Raises NegativeResult when the probe ended without a result.
+    Raises:
+        Refused: another probe runs against this server.
+        NodeLost: the connection was given up; the probe goes on, and is collected by `probe NODE --adopt`.
     """
-    started = time.time()
-    fingerprint = await fingerprint_of(node, plan)
-    spec = plan.workload.to_spec(plan.server.port, _api_key(node, plan.profile))
-    record = {"server": plan.server.run_id, "workload": plan.workload.identity()}
-    probe = await node.agent.start_probe(plan.server.port, spec, record)
+    await _check_others(node, plan.server.port, say)
+    record = await _record(node, plan)
+    load = plan.workload
+    spec = load.to_spec(plan.server.port, plan.key(node), plan.server_log or None)
+    told = {"server": plan.server.run_id, "workload": load.identity(), "run": record.to_json()}
+    probe = await node.agent.start_probe(plan.server.port, spec, told)
     say(f"probe {probe.run_id} started")
     try:
-        spool = await _follow(node, probe, say)
+        return await collect(node, probe, record, say)
     except asyncio.CancelledError:
-        await asyncio.shield(node.agent.stop_probe(probe.run_id))
+        await asyncio.shield(_stop(node, probe, record, say))
         raise
-    stored = StoredRun(
-        run_id=probe.run_id,
-        at=time.time(),
-        node=node.name,
+
+
+async def _stop(node: Node, probe: ProbeRun, record: ProbeRecord, say: Say) -> None:
+    """End it, and keep what it has as a run that is not valid: else the next connect would offer it."""
+    try:
+        await node.agent.stop_probe(probe.run_id)
+        outcome = await collect(node, probe, record, lambda _line: None)
+    except ConsoleError as error:
+        hint = f"`probe {node.name} --adopt {probe.run_id}` keeps its result"
+        say(f"probe {probe.run_id} was not ended, or is not kept: {error.message}; {hint}")
+    else:
+        say(f"probe {probe.run_id} was ended; kept: {outcome.proof}")
+
+
+async def _check_others(node: Node, port: int, say: Say) -> None:
+    probes = await node.agent.probes()
+    other = next((each for each in probes if each.port == port and each.state in ALIVE), None)
+    if other:
+        raise Refused(
+            f"probe {other.run_id} of {other.operator} runs against port {port}: both would measure each other",
+            f"`probe {node.name} --adopt {other.run_id}` waits for it and keeps its result.",
+        )
+    for line in adopt_probe.notice(node, probes):
+        say(line)
+
+
+async def _record(node: Node, plan: ProbePlan) -> ProbeRecord:
+    fingerprint, load = await fingerprint_of(node, plan), plan.workload
+    baseline = _baseline(node, plan, fingerprint)
+    rates = baseline.result.blocks if baseline else ()
+    timer = await device_time.read(node, plan.server.port)
+    return ProbeRecord(
         profile=str(plan.profile.get("name", "")),
         profile_hash=str(plan.server.record.get("profile_sha256", "")),
-        fingerprint=fingerprint,
-        result=measure(read_spool(spool)),
         launch_id=plan.server.run_id,
-    )
-    node.journal.add_run(stored, spool)
-    outcome = ProbeOutcome(stored)
-    node.record(started, "probe", record, {"ok": outcome.ok, "run": stored.run_id})
-    return outcome
-
-
-async def fingerprint_of(node: Node, plan: ProbePlan) -> Fingerprint:
-    """Everything that a later comparison must know of this server and this load."""
-    record, facts = plan.server.record, await node.agent.facts()
-    sglang = record.get("sglang") or {}
-    sample = await node.agent.sample()
-    names, limits = _devices(sample, plan.server, plan.profile)
-    return Fingerprint(
-        sglang_version=sglang.get("version"),
-        git_head=sglang.get("git_head"),
-        git_dirty=sglang.get("git_dirty"),
-        tree_edits=record.get("tree_edits"),
-        patches=tuple(PatchRef(each["id"], each["sha256"]) for each in record.get("patches") or []),
-        argv=_without_run_config(plan.server.argv),
-        env=plan.server.env,
-        gpu_names=names,
-        power_limits_w=limits,
-        driver=sample.driver_version,
-        workload=plan.workload.identity(),
-        simulated=bool(record.get("simulated")) or node.simulated,
-        hostname=facts.hostname,
-        machine_id=facts.machine_id,
+        fingerprint=fingerprint,
+        kind=plan.kind,
+        server_log=plan.server_log,
+        log_problem=plan.log_problem,
+        baseline_id=baseline.run_id if baseline else "",
+        stop_rule=StopRule(load.half_width, load.blocks, rates) if load.adaptive else None,
+        timer=None if isinstance(timer, str) else timer,
+        timer_why=timer if isinstance(timer, str) else "",
     )
 
 
-async def _follow(node: Node, probe: ProbeRun, say: Say) -> bytes:
-    """The whole spool, up to its last event. The probe's own state is watched beside: a killed one writes no end."""
-    reading = asyncio.create_task(_read_spool(node, probe, say))
-    try:
-        while not (await asyncio.wait({reading}, timeout=POLL_S))[0]:
-            state = next((each.state for each in await node.agent.probes() if each.run_id == probe.run_id), "lost")
-            if state not in ("running", "starting"):
-                break
-        # An ended probe has written all it will: what is not read now is there at once.
-        return await asyncio.wait_for(reading, LAST_WORDS_S)
-    except TimeoutError:
-        raise NegativeResult(
-            f"probe {probe.run_id} ended without a result", "Its server may have died: `logs` shows that side."
-        ) from None
-    finally:
-        reading.cancel()
-
-
-async def _read_spool(node: Node, probe: ProbeRun, say: Say) -> bytes:
-    spool = pending = b""
-    told = _Telling(say)
-    async for part in node.agent.follow(probe.spool):
-        spool += part.data
-        *lines, pending = (pending + part.data).split(b"\n")
-        for event in map(parse_event, lines):
-            if isinstance(event, Done):
-                return spool
-            told.take(event)
-    return spool
-
-
-class _Telling:
-    """Says how far the probe is: each block, and in between not oftener than every TELL_S seconds."""
-
-    def __init__(self, say: Say) -> None:
-        self._say = say
-        self._at = 0.0
-        self._elapsed = 0.0
-
-    def take(self, event: object) -> None:
-        if isinstance(event, BlockTrace):
-            rate = event.completion_tokens / event.wall_s if event.wall_s else None
-            self._say(f"block {event.block + 1}: {format_rate(rate)}")
-        elif isinstance(event, Progress):
-            self._progress(event)
-
-    def _progress(self, event: Progress) -> None:
-        if event.elapsed_s < self._elapsed:  # a new block counts from zero
-            self._at = 0.0
-        self._elapsed = event.elapsed_s
-        if event.elapsed_s - self._at < TELL_S:
-            return
-        self._at = event.elapsed_s
-        where = f"block {event.block + 1}/{event.blocks}" if event.block >= 0 else "warm-up"
-        rate = format_rate(event.completion_tokens / event.elapsed_s)
-        self._say(f"{where}: {event.done}/{event.of} requests, {event.completion_tokens} tokens, {rate}")
-
-
-def _api_key(node: Node, profile: Mapping[str, Any]) -> str | None:
-    """The key's value, from the variable that the profile names; the record holds the reference only."""
-    given = profile.get("api_key")
-    name = reference(given) if isinstance(given, str) else ""
-    if not name:
+def _baseline(node: Node, plan: ProbePlan, fingerprint: Fingerprint) -> StoredRun | None:
+    """The stored run that the profile says this one is held against."""
+    declared = plan.profile.get("baseline") or {}
+    if not declared:
         return None
-    if name not in node.environ:
-        raise UsageError(f"the variable {name} is not set here", f"export {name}=…")
-    return node.environ[name]
+    varies = declared.get("varies") or ("speculative",)
+    return node.journal.find_baseline(node.name, fingerprint, varies, declared.get("profile"))
 
 
-def _without_run_config(argv: list[str]) -> tuple[str, ...]:
-    """The command without the `--config FILE` that the agent added: its path changes with each launch."""
-    kept = list(argv)
-    if len(kept) > 1 and kept[-2] == "--config" and kept[-1].endswith("/config.yaml"):
-        kept = kept[:-2]
-    return tuple(kept)
+async def _server(node: Node, server: str | None, port: int | None) -> ServerRun:
+    """The server that is meant; one that listens on `port` without a run record is somebody else's."""
+    if server is None and port is not None and all(run.port != port for run in await node.running()):
+        holders = (await node.agent.port(port)).holders
+        if holders:
+            return ServerRun("", "", holders[0].argv, {}, "", "", 0, port, 0.0, "running", child=holders[0].identity)
+    return await node.server(server, port)
 
 
-def _devices(
-    sample: TelemetrySample, server: ServerRun, profile: Mapping[str, Any]
-) -> tuple[tuple[str, ...], tuple[float | None, ...]]:
-    listed = server.env.get("CUDA_VISIBLE_DEVICES", "")
-    chosen = [int(each) for each in listed.split(",") if each.isdigit()]
-    gpus = [gpu for gpu in sample.gpus if gpu.index in chosen] if chosen else sample.gpus[: profile.get("tp_size", 1)]
-    return tuple(gpu.name for gpu in gpus), tuple(gpu.power_limit_w for gpu in gpus)
+async def _log_of(node: Node, run: ServerRun) -> tuple[str, str]:
+    """The file that the server writes, or why it is not known."""
+    if run.log_path:
+        return run.log_path, ""
+    try:
+        return (await read_log.find(node, port=run.port)).path, ""
+    except UsageError as error:
+        return "", error.message
+
+
+def _key_variable(profile: Mapping[str, Any]) -> str:
+    """The variable that the profile's `api_key` refers to; the record holds the reference only."""
+    given = profile.get("api_key")
+    return reference(given) if isinstance(given, str) else ""

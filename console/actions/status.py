@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.actions import adopt_probe
 from console.node.free_plan import describe
 from console.node.verdict import GpuVerdict, verdicts
 from console.units import format_bytes
@@ -27,6 +28,8 @@ class Status:
     probes: tuple[ProbeRun, ...]
     overlays: tuple[OverlayInfo, ...]
     simulated: bool
+    notices: tuple[str, ...] = ()
+    """What waits to be done, such as a finished probe that nobody collected."""
 
     def lines(self) -> Iterator[str]:
         facts, sample = self.inventory.facts, self.inventory.sample
@@ -52,6 +55,7 @@ class Status:
             profile = (run.record.get("profile") or {}).get("name", "?")
             yield f"server {run.run_id} {run.state}{ended} port {run.port} {profile} by {run.operator}"
         yield from self._changes()
+        yield from self.notices
 
     def _changes(self) -> Iterator[str]:
         for entry in self.inventory.ledger:
@@ -73,6 +77,7 @@ class Status:
             "holders": [asdict(holder) for holder in self.inventory.holders],
             "servers": [asdict(run) for run in self.inventory.runs],
             "probes": [asdict(run) for run in self.probes],
+            "notices": list(self.notices),
             "patches": [asdict(entry) for entry in self.inventory.ledger],
             "overlays": [_overlay(each) for each in self.overlays],
         }
@@ -82,14 +87,16 @@ async def read(node: Node) -> Status:
     """Read everything once."""
     inventory = await node.inventory()
     has_state = inventory.facts.state_dir is not None
+    probes = tuple(await node.agent.probes()) if has_state else ()
     return Status(
         node=node.name,
         hello=node.agent.hello,
         inventory=inventory,
         gpus=verdicts(inventory.sample, inventory.holders),
-        probes=tuple(await node.agent.probes()) if has_state else (),
+        probes=probes,
         overlays=tuple(await node.agent.overlays()) if has_state else (),
         simulated=node.simulated,
+        notices=tuple(adopt_probe.notice(node, probes)),
     )
 
 

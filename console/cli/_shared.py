@@ -20,8 +20,23 @@ if TYPE_CHECKING:
 
 node_argument = click.argument("node")
 
-CHANGING = ("patch-apply", "patch-revert", "patch-import", "draft-set", "draft-revert", "launch", "runbook")
+CHANGING = (
+    "patch-apply",
+    "patch-revert",
+    "patch-import",
+    "draft-set",
+    "draft-revert",
+    "launch",
+    "runbook",
+    "sweep",
+    "calibrate",
+)
 """Verbs that change or run the files of a node: they first finish or undo a change that was cut short."""
+
+TELL_THEMSELVES = ("probe",)
+"""Verbs that say what becomes, at Ctrl-C, of what they started."""
+INTERRUPTED = "interrupted"
+GOES_ON = f"{INTERRUPTED}; what was started on the node goes on there (`status` shows it)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +80,7 @@ def guarded(options: Options, node: str | None, work: Callable[[], int]) -> int:
         tell_error(error)
         return error.exit_code
     except KeyboardInterrupt:
-        say("interrupted; what was started on the node goes on there (`status` shows it)")
+        say(INTERRUPTED if node is None or options.verb in TELL_THEMSELVES else GOES_ON)
         if options.as_json:
             emit(options, False, node, {"error": {"message": "interrupted", "exit_code": EXIT_INTERRUPTED}})
         return EXIT_INTERRUPTED
@@ -86,7 +101,7 @@ def on_node(name: str, options: Options, work: Callable[[Node], Awaitable[int]],
     return asyncio.run(connected())
 
 
-def confirm(options: Options, lines: Iterable[str], plan_json: dict[str, Any], node: str) -> bool:
+def confirm(options: Options, lines: Iterable[str], plan_json: dict[str, Any], node: str | None) -> bool:
     """Show the plan; True to go on. False after --dry-run. Raises Refused when nobody confirms."""
     if options.dry_run:
         if options.as_json:

@@ -1,4 +1,4 @@
-"""launch NODE PROFILE: findings, the exact command, then follow it until it is ready."""
+"""launch NODE [PROFILE]: findings, the exact command, then follow it until it is ready."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @click.command("launch")
 @node_argument
-@click.argument("profile")
+@click.argument("profile", required=False)
 @click.option(
     "--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set a profile key, e.g. speculative.num_steps=2."
 )
@@ -22,18 +22,29 @@ if TYPE_CHECKING:
 @click.option("--allow", multiple=True, metavar="RULE", help="Launch in spite of this finding; recorded.")
 @shared_options
 def COMMAND(
-    node: str, options: Options, profile: str, sets: tuple[str, ...], env: tuple[str, ...], allow: tuple[str, ...]
+    node: str,
+    options: Options,
+    profile: str | None,
+    sets: tuple[str, ...],
+    env: tuple[str, ...],
+    allow: tuple[str, ...],
 ) -> int:
-    """Launch PROFILE on NODE, detached, and wait until it is ready."""
+    """Launch PROFILE (by default the node's own) on NODE, detached, and wait until it is ready."""
     return on_node(node, options, lambda connected: _launch(connected, options, profile, sets, env, allow))
 
 
 async def _launch(
-    node: Node, options: Options, profile: str, sets: tuple[str, ...], env: tuple[str, ...], allow: tuple[str, ...]
+    node: Node,
+    options: Options,
+    profile: str | None,
+    sets: tuple[str, ...],
+    env: tuple[str, ...],
+    allow: tuple[str, ...],
 ) -> int:
     from console.actions import launch_server
+    from console.cli._nodes import profile_of
 
-    plan = await launch_server.plan(node, profile, sets, env, allow)
+    plan = await launch_server.plan(node, profile_of(node, profile), sets, env, allow)
     # A plan with errors is refused by run: asking first would only waste an answer.
     if not plan.errors or options.dry_run:
         if not confirm(options, plan.lines(), plan.to_json(), node.name):

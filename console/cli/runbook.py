@@ -1,4 +1,4 @@
-"""runbook NODE PROFILE: the whole loop with a checklist and a proof for each step."""
+"""runbook NODE [PROFILE]: the whole loop with a checklist and a proof for each step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.command("runbook")
 @node_argument
-@click.argument("profile")
+@click.argument("profile", required=False)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set a profile key.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set an environment variable of the server.")
 @click.option("--allow", multiple=True, metavar="RULE", help="Launch in spite of this finding; recorded.")
@@ -34,11 +34,15 @@ if TYPE_CHECKING:
 @click.option("--from", "start", metavar="STEP", help="Resume at this step.")
 @shared_options
 def COMMAND(node: str, options: Options, **chosen: Any) -> int:
-    """Free, patch, launch, probe, read the shapes and compare, on NODE with PROFILE."""
+    """Free, patch, launch, probe, read the shapes and compare, on NODE with PROFILE (by default the node's own)."""
     from console.actions.runbook import RunbookRequest
+    from console.cli._nodes import profile_of
 
-    request = RunbookRequest(**chosen)
-    return on_node(node, options, lambda connected: walk(connected, options, request))
+    async def walk_profile(connected: Node) -> int:
+        named = {**chosen, "profile": profile_of(connected, chosen["profile"])}
+        return await walk(connected, options, RunbookRequest(**named))
+
+    return on_node(node, options, walk_profile)
 
 
 async def walk(node: Node, options: Options, request: RunbookRequest) -> int:

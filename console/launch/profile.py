@@ -1,7 +1,7 @@
 """The form of a launch profile. Secrets stand in it by reference only, so a Profile may be stored and shown."""
 
 # no `from __future__ import annotations`: pydantic reads these annotations while the module runs
-from typing import Annotated, Any, cast, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
@@ -137,6 +137,16 @@ class ProbeSpec(Form):
     flush_cache: StrictBool | None = None
     timeout_s: Annotated[StrictFloat, Field(gt=0)] | None = None
     """Seconds for one request."""
+    api: Literal["generate", "completions", "chat"] | None = None
+    model: Word | None = None
+    """The name that the OpenAI forms ask for; SGLang takes any."""
+    keep_output: StrictBool | None = None
+    adaptive: StrictBool | None = None
+    """Blocks are added until the interval is as narrow as `half_width`, or the budget is spent."""
+    half_width: Annotated[StrictFloat, Field(ge=0.001, le=0.5)] | None = None
+    """Relative: 0.02 is 2 %."""
+    budget_min: Annotated[StrictFloat, Field(gt=0, le=1440)] | None = None
+    """Minutes after which no further block is begun."""
 
     def given(self) -> dict[str, Any]:
         """Return the keys that the profile sets."""

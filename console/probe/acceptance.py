@@ -100,6 +100,12 @@ def _told(meta: Mapping[str, Any], key: str) -> tuple[int, ...] | None:
     return tuple(value) or None
 
 
+def sum_histograms(histograms: Sequence[tuple[int, ...] | None]) -> tuple[int, ...] | None:
+    """Return the histogram of several runs together, None where one has none."""
+    known = [counts for counts in histograms if counts is not None]
+    return _sum(known) if known and len(known) == len(histograms) else None
+
+
 def _sum(histograms: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     longest = max(len(counts) for counts in histograms)
     return tuple(sum(counts[i] for counts in histograms if i < len(counts)) for i in range(longest))

@@ -32,8 +32,12 @@ INERT = frozenset(
 
 NEVER_DECLARED = frozenset({"simulated"})
 
-IMPLIED = {"patches": ("tree.git_dirty", "env.EAGLE3")}
-"""A patch in place makes a checkout dirty, and is switched on by its variable."""
+WHEN_BOTH_KNOWN = frozenset({"model.config_sha256", "draft.config_sha256", "gpu.clocks_max_mhz", "gpu.clocks_app_mhz"})
+"""Not known of each node and of each stored run: nothing differs then that anyone could name."""
+
+IMPLIED = {"patches": ("tree.git_dirty", "env.EAGLE3"), "speculative": ("draft.config_sha256",)}
+"""A patch in place makes a checkout dirty, and is switched on by its variable. Who varies speculation varies the
+draft."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def differs(a: Fingerprint, b: Fingerprint, varies: Sequence[str] = ()) -> tuple
     return tuple(
         Difference(key, left.get(key), right.get(key), _is_declared(key, words), key not in INERT)
         for key in sorted(left.keys() | right.keys())
-        if left.get(key) != right.get(key)
+        if left.get(key) != right.get(key) and not (key in WHEN_BOTH_KNOWN and not (key in left and key in right))
     )
 
 
@@ -91,9 +95,15 @@ def _facts(run: Fingerprint) -> dict[str, str]:
         "tree.edits": run.tree_edits or None,
         "gpu.names": ", ".join(run.gpu_names),
         "gpu.count": run.gpu_count,
-        "gpu.power_limits_w": ", ".join("unknown" if w is None else f"{w:g}" for w in run.power_limits_w),
+        "gpu.power_limits_w": _each(run.power_limits_w),
+        "gpu.clocks_max_mhz": _each(run.clocks_max_mhz) if any(run.clocks_max_mhz) else None,
+        "gpu.clocks_app_mhz": _each(run.clocks_app_mhz) if any(run.clocks_app_mhz) else None,
         "gpu.driver": run.driver,
+        "model.config_sha256": run.model_sha256,
+        "draft.config_sha256": run.draft_sha256,
         "simulated": run.simulated,
+        "client": run.client,
+        "endpoint": run.endpoint,
         "machine_id": run.machine_id,
         "hostname": run.hostname,
         **flags_of(run.argv),
@@ -102,6 +112,10 @@ def _facts(run: Fingerprint) -> dict[str, str]:
         **{f"workload.{name}": value for name, value in run.workload.items()},
     }
     return {key: str(value) for key, value in known.items() if value is not None}
+
+
+def _each(values: Sequence[float | None]) -> str:
+    return ", ".join("unknown" if value is None else f"{value:g}" for value in values)
 
 
 def _key(word: str) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from console.launch.record import canonical_json
 from console.launch.secrets import MASK, looks_secret
 from console.probe.json_form import known_fields
 
@@ -42,6 +44,10 @@ class Fingerprint:
     gpu_names: tuple[str, ...] = ()
     """Of the GPUs that the server uses, by index."""
     power_limits_w: tuple[float | None, ...] = ()
+    clocks_max_mhz: tuple[int | None, ...] = ()
+    """Highest SM clock of each GPU, as NVML tells it. The clock of the moment is none of a run's conditions."""
+    clocks_app_mhz: tuple[int | None, ...] = ()
+    """Application clock that is set, by GPU."""
     driver: str | None = None
     workload: Mapping[str, Any] = field(default_factory=dict)
     """`Workload.identity()`."""
@@ -49,6 +55,13 @@ class Fingerprint:
     """Measured on the embedded node: proves nothing about engines."""
     hostname: str | None = None
     machine_id: str | None = None
+    model_sha256: str | None = None
+    """`config_sha256` of the target's config.json: a path says little of what lies there."""
+    draft_sha256: str | None = None
+    client: str = "node"
+    """Where the probe ran: "node", over loopback, or "console", over the network."""
+    endpoint: str | None = None
+    """Host of the URL that the console measured."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "argv", masked_argv(self.argv))
@@ -67,6 +80,17 @@ class Fingerprint:
     def from_json(cls, data: Mapping[str, Any]) -> Fingerprint:
         """Rebuild from `to_json`; keys of another version are ignored. Raises TypeError or ValueError."""
         return cls(**known_fields(cls, data, _CONVERT))
+
+
+def config_sha256(config: Mapping[str, Any]) -> str | None:
+    """Return the hash of a checkpoint's config.json, whatever its spacing and the order of its keys; None of nothing.
+
+    The config alone: weights have hundreds of gigabytes, and are not read.
+    """
+    try:
+        return hashlib.sha256(canonical_json(config).encode("ascii")).hexdigest() if config else None
+    except ValueError:  # NaN, which Python reads in a config.json, is no JSON
+        return None
 
 
 def env_subset(env: Mapping[str, str], secret_names: Iterable[str] = ()) -> dict[str, str]:
@@ -104,4 +128,6 @@ _CONVERT: dict[str, Callable[[Any], Any]] = {
     "argv": tuple,
     "gpu_names": tuple,
     "power_limits_w": tuple,
+    "clocks_max_mhz": tuple,
+    "clocks_app_mhz": tuple,
 }

@@ -1,13 +1,15 @@
 """Owns the statistics of a comparison: Welch's t on the log of block throughput, and Student's t without scipy.
 
 The unit is the block: requests inside a block share clocks, cache and batch. Simulated at CV 4 %, a bootstrap over
-three to ten blocks covers 81 to 91 % where it says 95; Welch covers 94 to 97 % at every number of blocks.
+three to ten blocks covers 81 to 91 % where it says 95; Welch covers 94 to 97 % at every number of blocks. What was
+simulated, and how it is done again, stands in docs/probes.md.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ Verdict = Literal["faster", "slower", "cant_tell"]
 CONFIDENCE = 0.95
 POWER = 0.90
 """With this chance a difference of the detectable size would have been found."""
+
+MIN_BLOCKS = 5
+"""Blocks that an adaptive run measures at least. Of three the spread is too often small by chance, and the run stops
+just then: up to 7.5 % of false alarms against 6.4 (docs/probes.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,32 @@ def contrast(baseline: Sequence[float], candidate: Sequence[float]) -> Contrast:
     return Contrast(verdict, math.expm1(shift), interval, -math.expm1(-findable), n, why)
 
 
+def half_width(baseline: Sequence[float] | None, blocks: Sequence[float]) -> float | None:
+    """Return the relative half-width of the 95 % interval, 0.02 for ±2 %; None below two blocks on a side.
+
+    With a baseline it is the interval of the difference, without one that of the run's own throughput.
+    """
+    sides = [blocks] if baseline is None else [baseline, blocks]
+    if min(map(len, sides)) < 2:
+        return None
+    logs = [[math.log(x) for x in side] for side in sides]
+    if len(logs) == 1:
+        error, freedom = math.sqrt(_variance(logs[0]) / len(blocks)), float(len(blocks) - 1)
+    else:
+        error, freedom = _welch(logs[0], logs[1])
+    return math.expm1(t_quantile((1 + CONFIDENCE) / 2, freedom) * error)
+
+
+def enough(baseline: Sequence[float] | None, blocks: Sequence[float], wanted: float) -> bool:
+    """Say whether an adaptive run may stop: MIN_BLOCKS are there, and the interval is as narrow as `wanted`.
+
+    It looks at the width alone, never at the verdict or at the difference: who adds blocks until a difference shows
+    will see one. Stopping so called every seventh comparison of a server with itself different (docs/probes.md).
+    """
+    width = half_width(baseline, blocks)
+    return width is not None and len(blocks) >= MIN_BLOCKS and width <= wanted
+
+
 def t_cdf(t: float, freedom: float) -> float:
     """Return P(T <= t) of Student's t with `freedom` degrees of freedom."""
     tail = 0.5 * incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t))
@@ -62,18 +94,29 @@ def t_cdf(t: float, freedom: float) -> float:
 
 
 def t_quantile(p: float, freedom: float) -> float:
-    """Return t with P(T <= t) = p, for 0 < p < 1, by bisection to the last digits."""
-    if p < 0.5:
-        return -t_quantile(1 - p, freedom)
-    low, high = 0.0, 1.0
-    while t_cdf(high, freedom) < p:
-        low, high = high, 2 * high
+    """Return t with P(T <= t) = p, for 0 < p < 1, by Newton's steps from a near guess."""
+    if p <= 0.5:
+        return -t_quantile(1 - p, freedom) if p < 0.5 else 0.0
+    t = _near_quantile(p, freedom)
     for _ in range(200):
-        middle = (low + high) / 2
-        if middle in (low, high):
+        new = t - (t_cdf(t, freedom) - p) / _t_density(t, freedom)
+        if new <= 0:  # right of the quantile the density falls, and a step to the left may go too far
+            new = t / 2
+        if abs(new - t) <= 1e-13 * t:
             break
-        low, high = (middle, high) if t_cdf(middle, freedom) < p else (low, middle)
-    return (low + high) / 2
+        t = new
+    return t
+
+
+def _near_quantile(p: float, freedom: float) -> float:
+    """The normal quantile with two terms of its expansion in 1 / freedom (Abramowitz and Stegun 26.7.5)."""
+    z = NormalDist().inv_cdf(p)
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def _t_density(t: float, freedom: float) -> float:
+    scale = math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2) - 0.5 * math.log(freedom * math.pi)
+    return math.exp(scale - (freedom + 1) / 2 * math.log1p(t * t / freedom))
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 
 MAX_SECONDS = 1e9
+MAX_WALL = 1e11
 
 
 class SpoolFormatError(ValueError):
@@ -25,15 +26,25 @@ class RequestTrace:
     index: int
     warmup: bool
     chunks: tuple[tuple[float, int], ...]
-    """(time, tokens made so far) of each event of the stream that brought tokens."""
+    """(time, tokens made so far) of each event of the stream that brought tokens; empty where only the end counts."""
     completion_tokens: int
     e2e_s: float
+    sent_at: float | None = None
+    """Wall clock of the node, seconds since 1970."""
+    first_token_s: float | None = None
+    """First event that shows something made, where the events do not count."""
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     finish_reason: str = ""
     error: str = ""
     meta_info: Mapping[str, Any] = field(default_factory=dict)
     """Of the last event, as the server gave it: an open map."""
+    output_ids: tuple[int, ...] | None = None
+    """Tokens that were made, where they were kept and the server gives them."""
+    output_text: str | None = None
+    """The text in their place."""
+    output_cut: bool = False
+    """The kept output is not all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,10 @@ class BlockTrace:
     wall_s: float
     client_cpu_s: float
     """CPU seconds that the probe itself used on the node."""
+    log_from: int | None = None
+    """Length in bytes of the server's log when the block began; None where it is not known."""
+    log_to: int | None = None
+    """The same at its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,8 @@ class Done:
 
     valid: bool
     why: str
+    ended_by: str = ""
+    """Of a valid run: "blocks" (all of them), "finish" (asked to), or "budget"; empty in spools of older agents."""
 
 
 Event = RequestTrace | BlockTrace | Flush | Progress | Done
@@ -135,11 +152,16 @@ def _request(data: Mapping[str, Any]) -> RequestTrace:
         chunks=_chunks(data.get("chunks")),
         completion_tokens=_count(data, "completion_tokens"),
         e2e_s=_seconds(data.get("e2e_s")),
+        sent_at=None if data.get("sent_at") is None else _wall(data["sent_at"]),
+        first_token_s=None if data.get("first_token_s") is None else _seconds(data["first_token_s"]),
         prompt_tokens=_optional_count(data, "prompt_tokens"),
         cached_tokens=_optional_count(data, "cached_tokens"),
         finish_reason=str(data.get("finish_reason") or ""),
         error=str(data.get("error") or ""),
         meta_info=meta if isinstance(meta, dict) else {},
+        output_ids=_ids(data.get("output_ids")),
+        output_text=_text(data.get("output_text")),
+        output_cut=data.get("output_cut") is True,
     )
 
 
@@ -150,6 +172,8 @@ def _block(data: Mapping[str, Any]) -> BlockTrace:
         completion_tokens=_count(data, "completion_tokens"),
         wall_s=_seconds(data.get("wall_s")),
         client_cpu_s=_seconds(data.get("client_cpu_s", 0.0)),
+        log_from=_optional_count(data, "log_from"),
+        log_to=_optional_count(data, "log_to"),
     )
 
 
@@ -169,7 +193,7 @@ def _flush(data: Mapping[str, Any]) -> Flush:
 
 
 def _done(data: Mapping[str, Any]) -> Done:
-    return Done(_boolean(data, "valid"), str(data.get("why", "")))
+    return Done(_boolean(data, "valid"), str(data.get("why", "")), str(data.get("ended_by") or ""))
 
 
 def _chunks(value: object) -> tuple[tuple[float, int], ...]:
@@ -190,6 +214,26 @@ def _seconds(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MAX_SECONDS:
         raise SpoolFormatError(f"not a time in seconds: {value!r:.40}")
     return float(value)
+
+
+def _wall(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < MAX_WALL:
+        raise SpoolFormatError(f"not a time since 1970: {value!r:.40}")
+    return float(value)
+
+
+def _ids(value: object) -> tuple[int, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+        raise SpoolFormatError("output_ids is not a list of token ids")
+    return tuple(value)
+
+
+def _text(value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise SpoolFormatError("output_text is not a text")
+    return value
 
 
 def _integer(data: Mapping[str, Any], key: str) -> int:

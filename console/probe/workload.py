@@ -26,7 +26,17 @@ KEYS = (
     "temperature",
     "flush_cache",
     "timeout_s",
+    "api",
+    "model",
+    "keep_output",
+    "adaptive",
+    "half_width",
+    "budget_min",
 )
+APIS = ("generate", "completions", "chat")
+"""SGLang's own /generate; /v1/completions; /v1/chat/completions."""
+ADAPTIVE_BUDGET_MIN = 10.0
+MOST_BLOCKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +64,18 @@ class Workload:
     """Before each block. Not to be done on a server that is not ours."""
     timeout_s: float = 900.0
     """Of one request: a server on a CPU takes minutes."""
+    api: str = "generate"
+    """One of APIS."""
+    model: str = ""
+    """The name that the OpenAI forms ask for; empty: any, which is all that SGLang wants."""
+    keep_output: bool = False
+    """Keep what was generated: token ids, or text where a server gives none."""
+    adaptive: bool = False
+    """Add blocks after the first `blocks` of them, until the interval is narrow or the budget is spent."""
+    half_width: float = 0.02
+    """Relative half-width of the interval at which an adaptive run stops."""
+    budget_min: float | None = None
+    """Minutes after which no further block is begun; None is no limit. The warm-up counts."""
 
     @property
     def prompt_sha256(self) -> str:
@@ -61,11 +83,16 @@ class Workload:
         content = json.dumps([self.texts, self.input_ids], ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(content.encode("ascii")).hexdigest()
 
-    def to_spec(self, port: int, api_key: str | None = None) -> dict[str, Any]:
+    @property
+    def most_blocks(self) -> int:
+        """Blocks after which a run ends by itself: an adaptive one ends by its budget, or when it is told to."""
+        return MOST_BLOCKS if self.adaptive else self.blocks
+
+    def to_spec(self, port: int, api_key: str | None = None, server_log: str | None = None) -> dict[str, Any]:
         """Return the order for the agent (`spec.json`). It holds the key: never store or show it.
 
         With the cache flushed, each run sends the very same prompts; without, the agent picks prefixes that no earlier
-        run left in the cache.
+        run left in the cache. `server_log`: the file whose length is noted at both ends of a block.
         """
         spec: dict[str, Any] = {
             "host": LOOPBACK,
@@ -77,11 +104,16 @@ class Workload:
             "temperature": self.temperature,
             "ignore_eos": True,
             "warmup_requests": self.warmup,
-            "blocks": self.blocks,
+            "blocks": self.most_blocks,
             "requests_per_block": self.requests_per_block,
             "concurrency": self.concurrency,
             "flush_cache": self.flush_cache,
             "timeout_s": self.timeout_s,
+            "api": self.api,
+            "model": self.model or None,
+            "keep_output": self.keep_output,
+            "budget_s": None if self.budget_min is None else 60 * self.budget_min,
+            "server_log": server_log,
         }
         if self.input_ids:
             spec["input_ids"] = [list(ids) for ids in self.input_ids]
@@ -100,6 +132,7 @@ class Workload:
             "concurrency": self.concurrency,
             "temperature": self.temperature,
             "flush_cache": self.flush_cache,
+            "api": self.api,
         }
 
 
@@ -111,9 +144,9 @@ def workload_from_profile(
     """Build the workload of a profile's `probe:` mapping; absent keys take their defaults.
 
     Raises:
-        UsageError: an unknown key (the nearest is named), a value of the wrong kind, an unknown prompt set, or a
-            concurrency that a block never reaches. For data that no schema has checked yet: the profile loader reports
-            all errors at once, with their places.
+        UsageError: an unknown key (the nearest is named), a value of the wrong kind, an unknown prompt set, a
+            concurrency that a block never reaches, or token ids for the chat form. For data that no schema has checked
+            yet: the profile loader reports all errors at once, with their places.
     """
     for key in probe:
         if key not in KEYS:
@@ -126,18 +159,26 @@ def workload_from_profile(
             f"probe.concurrency: {concurrency} is never reached with {requests} requests a block",
             "Raise probe.requests_per_block to a multiple of it.",
         )
+    api, adaptive = _api(probe, input_ids), _boolean(probe, "adaptive", False)
+    budget_min = ADAPTIVE_BUDGET_MIN if adaptive else None
     return Workload(
         prompt_name=prompt_name,
         texts=texts,
         input_ids=input_ids,
         max_new_tokens=_integer(probe, "max_new_tokens", 200, 1, 131_072),
         requests_per_block=requests,
-        blocks=_integer(probe, "blocks", 3, 1, 10_000),
+        blocks=_integer(probe, "blocks", 3, 1, MOST_BLOCKS),
         warmup=_integer(probe, "warmup", 1, 0, 10_000),
         concurrency=concurrency,
         temperature=_number(probe, "temperature", 0.0, 0.0, 100.0),
         flush_cache=_boolean(probe, "flush_cache", True),
         timeout_s=_number(probe, "timeout_s", 900.0, 0.001, 86_400.0),
+        api=api,
+        model=_model(probe),
+        keep_output=_boolean(probe, "keep_output", False),
+        adaptive=adaptive,
+        half_width=_number(probe, "half_width", 0.02, 0.001, 0.5),
+        budget_min=_number(probe, "budget_min", 0.0, 0.001, 1440.0) if "budget_min" in probe else budget_min,
     )
 
 
@@ -156,6 +197,22 @@ def _prompt(
         hint = _nearest(prompt, names) or f"Sets: {', '.join(names)}. A prompt of your own has more than one word."
         raise UsageError(f"probe.prompt: there is no prompt set {prompt!r}", hint)
     return "text", (prompt,), ()
+
+
+def _api(probe: Mapping[str, object], input_ids: tuple[tuple[int, ...], ...]) -> str:
+    value = probe.get("api", "generate")
+    if not isinstance(value, str) or value not in APIS:
+        raise UsageError(f"probe.api: expected one of {', '.join(APIS)}, got {value!r}")
+    if value == "chat" and input_ids:
+        raise UsageError("probe.api: chat takes no token ids", "A text goes with it, or take `completions`.")
+    return value
+
+
+def _model(probe: Mapping[str, object]) -> str:
+    value = probe.get("model", "")
+    if not isinstance(value, str) or not value.isprintable() or len(value) > 500:
+        raise UsageError(f"probe.model: expected a model's name, got {value!r:.80}")
+    return value
 
 
 def _nearest(word: str, known: tuple[str, ...]) -> str:

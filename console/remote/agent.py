@@ -22,6 +22,7 @@ __all__ = ["ERRORS", "Agent", "LogPart", "NodeError", "NodeRefused", "NodeUsage"
 PART = 192 * 1024
 STOP_TIMEOUT_S = 300.0
 FACTS_TIMEOUT_S = 90.0
+PAIR_TIMEOUT_S = 960.0
 COMPARE_TIMEOUT_S = 300.0
 START_TIMEOUT_S = 60.0
 
@@ -110,6 +111,11 @@ class Agent(NodeLogs):
     async def servers(self) -> list[wire.ServerRun]:
         return from_wire(wire.ServerRuns, await self._ask("servers.list")).runs
 
+    async def environ(self, run_id: str, names: Sequence[str]) -> list[wire.ProcessEnviron]:
+        """What each living process of a server was started with, of the variables that its launch set."""
+        answer = await self._ask("servers.environ", run_id=run_id, names=list(names))
+        return from_wire(wire.RunEnviron, answer).processes
+
     async def http(self, port: int, path: str, *, api_key: str = "", timeout_s: float = 5.0) -> wire.HttpReply:
         answer = await self._ask(
             "servers.http", timeout=timeout_s + 10, port=port, path=path, api_key=api_key, timeout_s=timeout_s
@@ -124,6 +130,10 @@ class Agent(NodeLogs):
 
     async def stop_probe(self, run_id: str) -> wire.Terminations:
         return from_wire(wire.Terminations, await self._change("probes.stop", run_id=run_id))
+
+    async def finish_probe(self, run_id: str) -> None:
+        """Let a probe end after the block that it is in: its run is valid."""
+        await self._change("probes.finish", run_id=run_id)
 
     async def probes(self) -> list[wire.ProbeRun]:
         return from_wire(wire.ProbeRuns, await self._ask("probes.list")).runs
@@ -210,6 +220,19 @@ class Agent(NodeLogs):
 
     async def remove_overlay(self, name: str) -> None:
         await self._change("overlays.remove", name=name)
+
+    async def write_pair(self, python: str, env: Mapping[str, str], name: str, program: str, order: str) -> str:
+        """Run a program that was `put` before with the serving Python; return the folder that it wrote."""
+        answer = await self._change(
+            "pairs.write",
+            timeout=PAIR_TIMEOUT_S,
+            python=python,
+            env=dict(env),
+            name=name,
+            program=program,
+            order=order,
+        )
+        return from_wire(wire.PairFolder, answer).path
 
     async def compile(self, python: str, paths: Sequence[str]) -> list[wire.Compiled]:
         answer = await self._ask("files.compile", timeout=FACTS_TIMEOUT_S, python=python, paths=list(paths))

@@ -13,15 +13,9 @@ if TYPE_CHECKING:
     from console.logs.window import LineWindow
     from console.node.holders import Holder
     from console.state.log_state import LogDoor
-    from console.state.model import (
-        ComparisonView,
-        LaunchView,
-        PatchFile,
-        ProfileView,
-        RunView,
-        Severity,
-        Step,
-    )
+    from console.state.model import LaunchView, PatchFile, ProfileView, Severity, Step
+    from console.state.runs_state import ComparisonView, RunView
+    from console.state.sweep_state import SweepView
     from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
 
 
@@ -209,6 +203,27 @@ class RunsCompared:
 
 
 @dataclass(frozen=True, slots=True)
+class SweepsRead:
+    """The sweeps of the journal were read, newest first."""
+
+    stored: tuple[SweepView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepMoved:
+    """A sweep that is walked here said something, or a point of it changed."""
+
+    view: SweepView
+
+
+@dataclass(frozen=True, slots=True)
+class SweepChosen:
+    """The user's cursor came to a sweep."""
+
+    sweep_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class LogOpened:
     """A log is followed from now on; the door leads to the parts of it that are not here."""
 
@@ -238,6 +253,14 @@ class LogFolded:
     reading: LogReading | None
     behind: int
     skipped: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LogJudged:
+    """What the widths of a log are judged by, in the form of a run record: read of the checkpoints that it names."""
+
+    run_id: str
+    record: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,12 +304,16 @@ Event = (
     | RunsRead
     | RunsReadFailed
     | RunsCompared
+    | SweepsRead
+    | SweepMoved
+    | SweepChosen
     | LogOpened
     | LogFed
     | LogFolded
+    | LogJudged
     | LogFailed
     | Noticed
 )
 
-LATEST = (TelemetrySampled, InventoryRead, LogFed, LogFolded)
+LATEST = (TelemetrySampled, InventoryRead, LogFed, LogFolded, SweepMoved)
 """Of these only the newest counts: who collects events before folding them may drop the older ones."""

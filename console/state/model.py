@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from console.state.log_state import LogState
+from console.state.runs_state import RunsState
+from console.state.sweep_state import SweepState
 
 if TYPE_CHECKING:
     from console.node.holders import Holder
@@ -208,72 +210,6 @@ class PatchesState:
 
 
 @dataclass(frozen=True, slots=True)
-class RunView:
-    """A stored probe run. None is "not measured"."""
-
-    run_id: str
-    at: float
-    node: str
-    profile: str
-    launch_id: str
-    valid: bool
-    why: str
-    simulated: bool
-    requests: int = 0
-    completion_tokens: int = 0
-    output_tok_s: float | None = None
-    decode_tok_s: float | None = None
-    ttft_ms: float | None = None
-    tpot_ms: float | None = None
-    cycle_ms: float | None = None
-    step_ms: float | None = None
-    accept_len: float | None = None
-    accept_hist: tuple[int, ...] = ()
-    accept_hist_source: str = ""
-    blocks: tuple[float, ...] = ()
-    marks: tuple[str, ...] = ()
-    """Why its speed is not to be quoted."""
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DifferenceView:
-    """One thing in which two runs differ."""
-
-    key: str
-    a: str
-    b: str
-    declared: bool
-    withholds: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonView:
-    """Candidate against baseline; differences are ratios, -0.1 is ten per cent slower."""
-
-    verdict: str
-    why: str
-    difference: float | None
-    interval: tuple[float, float] | None
-    detectable: float | None
-    differs: tuple[DifferenceView, ...]
-    break_even_accept_len: float | None
-    formula: str
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class RunsState:
-    """Stored runs of this node, newest first, and the two that stand side by side."""
-
-    runs: tuple[RunView, ...] = ()
-    baseline: RunView | None = None
-    candidate: RunView | None = None
-    comparison: ComparisonView | None = None
-    problem: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Notice:
     """Something to be shown once; `number` grows."""
 
@@ -303,5 +239,6 @@ class ConsoleState:
     profiles: ProfilesState = field(default_factory=ProfilesState)
     patches: PatchesState = field(default_factory=PatchesState)
     runs: RunsState = field(default_factory=RunsState)
+    sweep: SweepState = field(default_factory=SweepState)
     log: LogState = field(default_factory=LogState)
     notices: NoticesState = field(default_factory=NoticesState)

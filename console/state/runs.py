@@ -9,7 +9,7 @@ from console.state.events import RunsCompared, RunsRead, RunsReadFailed
 
 if TYPE_CHECKING:
     from console.state.events import Event
-    from console.state.model import RunsState
+    from console.state.runs_state import RunsState
 
 
 def reduce(state: RunsState, event: Event) -> RunsState:

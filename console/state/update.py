@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from console.state import action, gpus, link, log, node, notices, patches, profiles, runbook, runs, servers
+from console.state import action, gpus, link, log, node, notices, patches, profiles, runbook, runs, servers, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +23,7 @@ REDUCERS: dict[str, Callable[[Any, Any], Any]] = {
     "profiles": profiles.reduce,
     "patches": patches.reduce,
     "runs": runs.reduce,
+    "sweep": sweep.reduce,
     "log": log.reduce,
     "notices": notices.reduce,
 }

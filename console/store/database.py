@@ -42,6 +42,23 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )""",
         "CREATE INDEX actions_by_node ON actions (node, at)",
     ),
+    (
+        """CREATE TABLE sweeps (
+            seq INTEGER PRIMARY KEY AUTOINCREMENT,
+            id TEXT NOT NULL UNIQUE,
+            at REAL NOT NULL,
+            node TEXT NOT NULL,
+            profile TEXT NOT NULL,
+            request TEXT NOT NULL,
+            state TEXT NOT NULL
+        )""",
+        """CREATE TABLE sweep_points (
+            sweep_id TEXT NOT NULL,
+            number INTEGER NOT NULL,
+            point TEXT NOT NULL,
+            PRIMARY KEY (sweep_id, number)
+        )""",
+    ),
 )
 """Step i leads from schema i to i + 1 (`PRAGMA user_version`). A step that was released is never changed."""
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from console.errors import UsageError
 from console.probe.differences import differs
 from console.probe.stored import StoredRun
-from console.store.database import BUSY_TIMEOUT_S, explained, open_database, transaction
+from console.store.database import explained, transaction
+from console.store.records import dump
 from console.store.scrub import scrubbed
+from console.store.sweeps import SweepStore
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from console.probe.fingerprint import Fingerprint
 
@@ -37,25 +37,11 @@ class ActionRecord:
     outcome: Mapping[str, Any]
 
 
-class Journal:
+class Journal(SweepStore):
     """The open journal. One writes at a time; a second console waits a few seconds, then gets Refused.
 
     Every method raises ConsoleError with a hint where the file is damaged, held, or of a newer console.
     """
-
-    def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
-        self.path = path
-        self._connection = open_database(path, busy_timeout_s)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._connection.close()
 
     def add_run(self, run: StoredRun, spool: bytes | None = None) -> bool:
         """Keep a run, with the raw spool it came from if given. False: a run of this id is kept already."""
@@ -67,8 +53,8 @@ class Journal:
             run.profile_hash,
             run.kind,
             run.launch_id,
-            _dump(scrubbed(run.fingerprint.to_json())),
-            _dump(run.result.to_json()),
+            dump(scrubbed(run.fingerprint.to_json())),
+            dump(run.result.to_json()),
             None if spool is None else zlib.compress(spool),
         )
         insert = f"INSERT OR IGNORE INTO runs ({_COLUMNS}, spool) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -90,6 +76,11 @@ class Journal:
             ids = ", ".join(run.run_id for run in found)
             raise UsageError(f"{reference!r} is the beginning of several runs.", f"One of: {ids}.")
         return found[0]
+
+    def has_run(self, run_id: str) -> bool:
+        """Say whether a run of just this id is kept."""
+        with explained(self.path):
+            return self._connection.execute("SELECT 1 FROM runs WHERE id = ?", (run_id,)).fetchone() is not None
 
     def list_runs(self, node: str | None = None, kind: str | None = None, limit: int = 100) -> tuple[StoredRun, ...]:
         """Return the newest runs first."""
@@ -130,7 +121,7 @@ class Journal:
         self, at: float, node: str, verb: str, request: Mapping[str, Any], outcome: Mapping[str, Any]
     ) -> int:
         """Keep what was asked and what came of it, secrets masked; return the record's number."""
-        values = (at, node, verb, _dump(scrubbed(dict(request))), _dump(scrubbed(dict(outcome))))
+        values = (at, node, verb, dump(scrubbed(dict(request))), dump(scrubbed(dict(outcome))))
         insert = "INSERT INTO actions (at, node, verb, request, outcome) VALUES (?, ?, ?, ?, ?)"
         with explained(self.path), transaction(self._connection):
             return int(self._connection.execute(insert, values).lastrowid or 0)
@@ -169,22 +160,3 @@ class Journal:
                 yield StoredRun.from_json(data)
             except (TypeError, ValueError, AttributeError, KeyError) as error:
                 raise self._damaged(data["run_id"], error) from None
-
-    def _load(self, number: object, text: str) -> dict[str, Any]:
-        try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            raise self._damaged(number, error) from None
-        if not isinstance(data, dict):
-            raise self._damaged(number, TypeError("not an object"))
-        return data
-
-    def _damaged(self, number: object, error: Exception) -> UsageError:
-        return UsageError(
-            f"The journal {self.path} holds a record that cannot be read: {number} ({error}).",
-            "Move the file away; the next start makes a new one.",
-        )
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)

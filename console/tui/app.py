@@ -15,13 +15,14 @@ from rich.text import Text
 from textual import on, work
 from textual.app import App, SystemCommand
 from textual.binding import Binding
-from textual.reactive import reactive
+from textual.reactive import var
 
 from console.errors import ConsoleError
 from console.state.events import LinkChanged, NodeNamed, ProfileSelected, RunbookCleared
 from console.state.model import ConsoleState
 from console.tui.keys import BY_ID, KEYS, SCREENS, on_screen
-from console.tui.messages import CompareAsked, DetailAsked, Happened, LogAsked
+from console.tui.log_pick import LogPick
+from console.tui.messages import CompareAsked, DetailAsked, Happened, LogChoiceAsked
 from console.tui.screen import ConsoleScreen
 from console.tui.stream import EventStream
 from console.units import plain
@@ -62,7 +63,7 @@ class ConsoleApp(App[None]):
         Binding("ctrl+c", "interrupt", "Cancel", show=False, priority=True, id="interrupt"),
     ]
 
-    state: reactive[ConsoleState] = reactive(ConsoleState, init=False)
+    state: var[ConsoleState] = var(ConsoleState, init=False)  # a `reactive` would have the whole screen drawn anew
 
     def __init__(self, name: str, make_node: Callable[[], Node], *, simulated: bool = False) -> None:
         super().__init__()
@@ -71,6 +72,7 @@ class ConsoleApp(App[None]):
         """Why there was never a connection; None once there was one."""
         self._make_node = make_node
         self._connected: Connected | None = None
+        self._picked = LogPick()
         self._noticed = 0
         self.stream.put(NodeNamed(name, "", simulated))
 
@@ -90,7 +92,7 @@ class ConsoleApp(App[None]):
         try:
             if self._connected is None:
                 module = await asyncio.to_thread(importlib.import_module, "console.tui.connected")
-                self._connected = module.Connected(self, self.stream, self._make_node())
+                self._connected = module.Connected(self, self.stream, self._make_node(), self._picked)
             await self._connected.run()
         except ConsoleError as error:
             self.failure = error
@@ -218,10 +220,20 @@ class ConsoleApp(App[None]):
         if self._connected:
             self._connected.compare(message.baseline, message.candidate)
 
-    @on(LogAsked)
-    def _open_log(self, message: LogAsked) -> None:
+    @on(LogChoiceAsked)
+    @work(group="question")
+    async def _choose_log(self) -> None:
+        from console.tui.modals.log_source import LogSourceModal
+
+        connected = self._connected if self.stream.state.link.is_up else None
+        modal = LogSourceModal(connected.log_sources if connected else None)
+        if (picked := await self.push_screen_wait(modal)) is None:
+            return
+        self._picked = picked
         if self._connected:
-            self._connected.open_log(message.path)
+            self._connected.open_log(picked)
+        if not self.stream.state.link.is_up:
+            self.notify(f"opened once connected: {plain(picked.name)}", markup=False)
 
     @on(DetailAsked)
     def _show_detail(self, message: DetailAsked) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from console.actions.node import Node
     from console.remote.session import Link
+    from console.tui.log_pick import LogPick
     from console.tui.stream import EventStream
 
 TELEMETRY_S = 1.0
@@ -35,14 +36,14 @@ RETRY_S = 1.0
 class Bridge:
     """One node's life as events."""
 
-    def __init__(self, node: Node, stream: EventStream) -> None:
+    def __init__(self, node: Node, stream: EventStream, picked: LogPick) -> None:
         self._node = node
         self._stream = stream
         self._session = node.agent.session
         self._wanted = asyncio.Event()
         self._read = asyncio.Event()
         self._told = ""
-        self._chosen: LogSource | None = None
+        self._picked = picked
         self._feed: LogFeed | None = None
         stream.put(NodeNamed(node.name, node.operator, node.simulated))
         self._session.watch(self._on_link)
@@ -62,9 +63,9 @@ class Bridge:
         """Read the inventory now instead of at the next turn."""
         self._wanted.set()
 
-    def open_log(self, path: str) -> None:
-        """Follow a file of the node from now on; empty: the newest server's log again."""
-        self._chosen = LogSource(path, 0, {}) if path else None
+    def open_log(self, picked: LogPick) -> None:
+        """Follow a log of the node from now on, or as soon as there is a link."""
+        self._picked = picked
         self._read.set()
         self._read = asyncio.Event()
 
@@ -123,8 +124,8 @@ class Bridge:
                 await self._wanted.wait()
 
     async def _log(self) -> None:
-        """Follow the file that was asked for, else the newest server of this operator, until another is meant."""
-        source = self._chosen or self._newest()
+        """Follow the log that was picked, else the newest server of this operator, until another is meant."""
+        source = self._meant()
         if source is None:
             await self._read.wait()
             return
@@ -140,9 +141,13 @@ class Bridge:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _superseded(self, source: LogSource) -> None:
-        while (meant := self._chosen or self._newest()) and (meant.path, meant.run_id) == (source.path, source.run_id):
+        while (meant := self._meant()) and (meant.path, meant.run_id) == (source.path, source.run_id):
             await self._read.wait()
 
-    def _newest(self) -> LogSource | None:
-        run = self._stream.state.servers.newest_own
+    def _meant(self) -> LogSource | None:
+        servers, picked = self._stream.state.servers, self._picked
+        run = next((run for run in servers.runs if run.run_id == picked.run_id), None) if picked.run_id else None
+        if picked.path and run is None:
+            return LogSource(picked.path, 0, {})
+        run = run or servers.newest_own
         return LogSource(run.log_path, run.log_offset, dict(run.record), run.run_id) if run else None

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from console.actions import read_log
 from console.tui import readings
 from console.tui.bridge import Bridge
 from console.tui.runner import Runner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import App
 
     from console.actions.node import Node
     from console.tui.keys import Key
+    from console.tui.log_pick import LogPick
     from console.tui.stream import EventStream
+    from remote_agent import protocol as wire
 
 
 class Connected:
-    """A node and everything that is done with it. `screen` tells which screen is seen."""
+    """A node and everything that is done with it. `picked`: the log that was picked before there was this side."""
 
-    def __init__(self, app: App[Any], stream: EventStream, node: Node) -> None:
+    def __init__(self, app: App[Any], stream: EventStream, node: Node, picked: LogPick) -> None:
         self._app = app
         self._stream = stream
         self._node = node
-        self._bridge = Bridge(node, stream)
+        self._bridge = Bridge(node, stream, picked)
         self._runner = Runner(app, node, stream, self._after_action)
 
     async def run(self) -> None:
@@ -49,9 +54,13 @@ class Connected:
         self.compare(*(side.run_id if side else None for side in (runs.baseline, runs.candidate)))
         self.read_for(self._app.current_mode)
 
-    def open_log(self, path: str) -> None:
-        """Follow a file of the node; empty: the newest server's log again."""
-        self._bridge.open_log(path)
+    def open_log(self, picked: LogPick) -> None:
+        """Follow a log of the node, now or as soon as there is a link."""
+        self._bridge.open_log(picked)
+
+    async def log_sources(self) -> Sequence[wire.LogSource]:
+        """Logs that can be found on the node. Raises ConsoleError."""
+        return await read_log.sources(self._node)
 
     def compare(self, baseline: str | None = None, candidate: str | None = None) -> None:
         """Read the stored runs and put two side by side: those named, or those that belong together."""

@@ -106,6 +106,15 @@ def _why_no_revert(state: ConsoleState) -> str:
     return "" if is_there else "nothing is applied by this account on this node"
 
 
+def _why_no_resume(state: ConsoleState) -> str:
+    if why := _why_no_change(state):
+        return why
+    shown = state.sweep.shown
+    if shown is None:
+        return "no sweep of this node is stored"
+    return f"sweep {shown.sweep_id} is finished" if shown.is_finished else ""
+
+
 def _why_no_cancel(state: ConsoleState) -> str:
     return "" if state.action.is_busy else "nothing is running"
 
@@ -131,6 +140,9 @@ KEYS: tuple[Key, ...] = (
     Key("runbook", "R", "Runbook", "change", _why_no_profile),
     Key("patch_in_place", "I", "Patch in place", "change", _why_no_profile, ("patches",), short="Tree"),
     Key("revert", "X", "Revert patches", "change", _why_no_revert, ("patches",), short="Revert"),
+    Key("sweep", "W", "Sweep", "change", _why_no_profile, ("probe",)),
+    Key("resume_sweep", "U", "Take up the sweep", "change", _why_no_resume, ("probe",), short="Resume"),
+    Key("probe.sweep", "w", "Comparison, or sweeps", "look", screens=("probe",), short="Sweeps"),
     Key("clear", "c", "Clear checklist", "look", _why_no_clear, ("node",), short="Clear"),
     Key("reread", "r", "Re-read", "look"),
     Key("pane", "tab", "Next pane", "look", short="Pane"),

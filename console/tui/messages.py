@@ -36,9 +36,5 @@ class DetailAsked(Message):
         self.lines = lines
 
 
-class LogAsked(Message):
-    """Another log file of the node is to be followed; empty: the newest server's."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__()
-        self.path = path
+class LogChoiceAsked(Message):
+    """Another log of the node is to be followed: which one is to be asked."""

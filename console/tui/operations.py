@@ -15,16 +15,19 @@ from console.actions import (
     run_probe,
     runbook,
     stop_server,
+    sweep,
 )
 from console.actions.patch_state import PatchRequest
 from console.node.free_plan import FreeRequest
 from console.state.events import RunbookMoved
 from console.tui import translate
+from console.tui.sweep_course import SweepCourse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from console.actions.node import Node, Say
+    from console.actions.sweep import PlannedSweep
     from console.errors import ConsoleError
     from console.state.events import Event
     from console.state.model import ConsoleState
@@ -153,6 +156,20 @@ class WalkOutcome:
         return self.walked.lines()
 
 
+async def _sweep(node: Node, state: ConsoleState, emit: Emit) -> Planned:
+    return _sweeping(node, await sweep.plan(node, sweep.SweepRequest(state.profiles.selected)), emit)
+
+
+async def _resume_sweep(node: Node, state: ConsoleState, emit: Emit) -> Planned:
+    shown = state.sweep.shown
+    assert shown, "the key says why not before"
+    return _sweeping(node, await sweep.resume(node, shown.sweep_id), emit)
+
+
+def _sweeping(node: Node, planned: PlannedSweep, emit: Emit) -> Planned:
+    return Planned(tuple(planned.lines()), lambda say: SweepCourse(planned, emit).walk(node, say))
+
+
 PLANS: dict[str, Plan] = {
     "free": _free,
     "patch": _patch,
@@ -162,5 +179,7 @@ PLANS: dict[str, Plan] = {
     "probe": _probe,
     "stop": _stop,
     "runbook": _runbook,
+    "sweep": _sweep,
+    "resume_sweep": _resume_sweep,
 }
 """By the action's id in `keys`."""

@@ -3,28 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
+from console import yaml_file
 from console.actions import apply_overlay, apply_patch, launch_server
 from console.actions.patch_state import PatchRequest
-from console.errors import ConsoleError
+from console.errors import ConsoleError, UsageError
+from console.probe.golden import golden_of
 from console.state.events import (
     InventoryRead,
     LaunchPlanFailed,
     LaunchPlanned,
+    Noticed,
     ProfilesListed,
     RunsCompared,
     RunsRead,
     RunsReadFailed,
+    SweepsRead,
     TreeRead,
     TreeReadFailed,
 )
-from console.tui import translate
+from console.tui import translate, translate_runs, translate_sweep
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from console.actions.node import Node
+    from console.probe.golden import Golden
+    from console.probe.stored import StoredRun
     from console.state.model import ProfilesState
+    from console.state.runs_state import ComparisonView
+    from console.state.sweep_state import SweepView
     from console.tui.stream import EventStream
+
+SWEEPS = 10
+"""Stored sweeps that are shown: each is judged anew when it is read."""
 
 
 async def inventory(node: Node, stream: EventStream) -> None:
@@ -96,19 +110,55 @@ def runs(
     """Read the journal, and put two runs side by side: those named, or those that belong together."""
     try:
         stored = node.journal.list_runs(node.name)
+        swept = sweeps(node, profiles, stored)
     except ConsoleError as error:
         stream.put(RunsReadFailed(told(error)))
         return
-    stream.put(RunsRead(tuple(map(translate.run_view, stored))))
-    a, b = translate.pair(stored, profiles.found, baseline, candidate)
-    varies = next((each.varies for each in profiles.found if b and each.name == b.profile), ())
+    stream.put(RunsRead(tuple(map(translate_runs.run_view, stored))))
+    stream.put(SweepsRead(swept))
+    a, b = translate_runs.pair(stored, profiles.found, baseline, candidate)
     stream.put(
         RunsCompared(
-            translate.run_view(a) if a else None,
-            translate.run_view(b) if b else None,
-            translate.comparison_view(a, b, varies) if a and b else None,
+            translate_runs.run_view(a) if a else None,
+            translate_runs.run_view(b) if b else None,
+            _compared(node, stream, a, b, _declared(profiles, b.profile)) if a and b else None,
         )
     )
+
+
+def sweeps(node: Node, profiles: ProfilesState, runs: Sequence[StoredRun]) -> tuple[SweepView, ...]:
+    """The newest sweeps of the journal; `runs` are those that were read of it already. Raises UsageError."""
+    known = {run.run_id: run for run in runs}
+
+    def run_of(run_id: str) -> StoredRun | None:
+        with contextlib.suppress(UsageError):  # a run that is gone
+            return known.get(run_id) or node.journal.get_run(run_id)
+        return None
+
+    stored = node.journal.list_sweeps(node.name, SWEEPS)
+    return tuple(translate_sweep.stored_view(each, run_of, _declared(profiles, each.profile)) for each in stored)
+
+
+def _compared(node: Node, stream: EventStream, a: StoredRun, b: StoredRun, varies: Sequence[str]) -> ComparisonView:
+    golden = None
+    try:
+        golden = _golden(node, b.profile)
+    except UsageError as error:
+        stream.put(Noticed("warn", told(error)))
+    return translate_runs.comparison_view(a, b, varies, golden)
+
+
+def _golden(node: Node, profile: str) -> Golden | None:
+    """The known curve of a profile: `golden/PROFILE.yaml` beside the profiles. Raises UsageError."""
+    if not profile or "/" in profile:
+        return None
+    paths = (folder / "golden" / f"{profile}.yaml" for folder in node.library.folders)
+    path = next((path for path in paths if path.is_file()), None)
+    return golden_of(yaml_file.load_file(path)) if path else None
+
+
+def _declared(profiles: ProfilesState, profile: str) -> tuple[str, ...]:
+    return next((each.varies for each in profiles.found if each.name == profile), ())
 
 
 def told(error: ConsoleError) -> str:

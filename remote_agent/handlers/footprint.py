@@ -18,7 +18,7 @@ from remote_agent.state_dir import read_json
 def list_(node: Node, request: Request) -> Footprint:
     cache = os.path.dirname(node.agent_path) if node.agent_path else ""
     items = _zips(cache, node.agent_path or "") + _runs(node) + _overlays(node) + _blobs(node)
-    items += _flags(node) + _stale(node)
+    items += _flags(node) + _stale(node) + _pairs(node)
     return Footprint(node.state.path, cache, items)
 
 
@@ -37,7 +37,7 @@ def _remove(path: str, known: Dict[str, StoredItem]) -> Swept:
     if item.in_use:
         return Swept(path, "held", item.in_use)
     try:
-        shutil.rmtree(path) if item.kind in ("run", "overlay", "stale") else os.unlink(path)
+        shutil.rmtree(path) if item.kind in ("run", "overlay", "stale", "pair") else os.unlink(path)
     except OSError as error:
         return Swept(path, "denied", error.strerror or str(error))
     return Swept(path, "removed")
@@ -123,10 +123,19 @@ def _stale(node: Node) -> List[StoredItem]:
     return [_item("stale", path, _size(path), "", "originals of files that were replaced since") for path in paths]
 
 
+def _pairs(node: Node) -> List[StoredItem]:
+    """Checkpoints for calibration; a server may still be reading one's weights."""
+    live = [runs.RunState(path) for path, _record in runs.each(node, "server")]
+    why = "a server runs" if any(state.members() for state in live) else ""
+    paths = [node.state.join("pairs", name) for name in node.state.names("pairs")]
+    return [_item("pair", path, _size(path), why, "for calibration") for path in paths]
+
+
 def _item(kind: str, path: str, size: int, why: str, detail: str = "") -> StoredItem:
     age = max(0.0, time.time() - os.path.getmtime(path))
     return StoredItem(kind, os.path.basename(path), path, size, round(age, 1), why, detail or None)
 
 
 def _size(folder: str) -> int:
-    return sum(os.path.getsize(os.path.join(base, name)) for base, _folders, names in os.walk(folder) for name in names)
+    paths = (os.path.join(base, name) for base, _folders, names in os.walk(folder) for name in names)
+    return sum(os.lstat(path).st_size for path in paths)

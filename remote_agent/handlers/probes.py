@@ -6,14 +6,17 @@ import json
 import os
 import sys
 import time
-from typing import Any, Dict
+from typing import Any, Dict, List
 
 from remote_agent import processes, runs
 from remote_agent.handlers.gpus import end_processes
 from remote_agent.node import Node
-from remote_agent.protocol import ProbeRun, ProbeRuns, Terminations, from_wire, to_wire
+from remote_agent.probe import FINISH
+from remote_agent.protocol import MAX_LINE, AgentError, ProbeRun, ProbeRuns, Terminations, from_wire, to_wire
 from remote_agent.request import Request, method
-from remote_agent.state_dir import write_atomic
+from remote_agent.state_dir import read_json, write_atomic
+
+LISTED_BYTES = MAX_LINE // 2
 
 
 @method(mutates=True)
@@ -50,9 +53,29 @@ def stop(node: Node, request: Request) -> Terminations:
     return Terminations(end_processes(alive, request.get("grace_s", float, 5.0), request))
 
 
+@method(mutates=True)
+def finish(node: Node, request: Request) -> ProbeRun:
+    """Let a probe end after the block that it is in; its run is valid. One that has ended stays as it is."""
+    run_dir = runs.path_of(node, request.get("run_id", str))
+    record = read_json(os.path.join(run_dir, "run.json"))
+    if record is None or record.get("kind") != "probe":
+        raise AgentError("invalid", f"run {os.path.basename(run_dir)} is not a probe")
+    write_atomic(os.path.join(run_dir, FINISH), b"")
+    return _probe_run(run_dir, record)
+
+
 @method()
 def list_(node: Node, request: Request) -> ProbeRuns:
-    return ProbeRuns([_probe_run(path, record) for path, record in runs.each(node, "probe")])
+    """The newest probes, oldest first: as many as one message holds, for each record has a fingerprint in it."""
+    found: List[ProbeRun] = []
+    size = 0
+    for path, record in reversed(list(runs.each(node, "probe"))):
+        run = _probe_run(path, record)
+        size += len(json.dumps(to_wire(run)))
+        if size > LISTED_BYTES:
+            break
+        found.append(run)
+    return ProbeRuns(found[::-1])
 
 
 def _probe_run(run_dir: str, record: Dict[str, Any]) -> ProbeRun:

@@ -61,10 +61,12 @@ from remote_agent.protocol.runs import (
     LaunchRequest,
     ProbeRun,
     ProbeRuns,
+    ProcessEnviron,
+    RunEnviron,
     ServerRun,
     ServerRuns,
 )
-from remote_agent.protocol.storage import Footprint, ShmEntry, ShmList, StoredItem, Swept, SweptList
+from remote_agent.protocol.storage import Footprint, PairFolder, ShmEntry, ShmList, StoredItem, Swept, SweptList
 from remote_agent.protocol.trees import TreeComparison, TreeFile
 
 __all__ = [
@@ -111,15 +113,18 @@ __all__ = [
     "NodeFacts",
     "OverlayInfo",
     "OverlayList",
+    "PairFolder",
     "PathFacts",
     "PortFacts",
     "Preflight",
     "ProbeRun",
     "ProbeRuns",
+    "ProcessEnviron",
     "ProcessInfo",
     "ProtocolError",
     "Recovered",
     "Recoveries",
+    "RunEnviron",
     "SGLangFacts",
     "ServerFlags",
     "ServerRun",

@@ -54,14 +54,36 @@ class ServerRun:
     exit_signal: Optional[int] = None
     ended_at: Optional[float] = None
     renamed_log: Optional[str] = None
+    inherited_env: Dict[str, str] = field(default_factory=dict)
+    """What it got of the agent's own environment, of variables that may change its speed; secrets masked."""
     record: Dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ServerRuns:
-    """`servers.list`: run records of this state directory."""
+    """`servers.list`: run records of this state directory, the oldest first."""
 
     runs: List[ServerRun] = field(default_factory=list)
+    left_out: int = 0
+    """Older ones that had no room in the message; none of them runs."""
+
+
+@dataclass(frozen=True)
+class ProcessEnviron:
+    """The variables that were asked for, of one process; None: not set there."""
+
+    pid: int
+    title: str
+    values: Dict[str, Optional[str]]
+    unread: str = ""
+    """Why they are not known; empty when they are."""
+
+
+@dataclass(frozen=True)
+class RunEnviron:
+    """`servers.environ`: what the living processes of a server were started with."""
+
+    processes: List[ProcessEnviron] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

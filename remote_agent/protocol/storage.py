@@ -54,7 +54,7 @@ class StoredItem:
     """One thing of ours on the node; `in_use` says by what, empty when nothing needs it."""
 
     kind: str
-    """zip, run, overlay, blob, stale (originals of files that were replaced since) or renamed log."""
+    """zip, run, overlay, blob, pair, stale (originals of files that were replaced since) or renamed log."""
     name: str
     path: str
     size: int
@@ -70,3 +70,10 @@ class Footprint:
     state_dir: str
     cache_dir: str
     items: List[StoredItem] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class PairFolder:
+    """`pairs.write`: where the pair lies."""
+
+    path: str

@@ -1,4 +1,4 @@
-"""A small server on loopback with SGLang's `/generate` and `/flush_cache`, whose streams are known to the token."""
+"""A small server on loopback with SGLang's streams and `/flush_cache`, whose streams are known to the token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Script = Callable[["Reply", dict[str, Any]], None]
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each `/generate` by `script`; remembers what it was asked."""
+    """Answers each request for a stream by `script`; remembers what it was asked, and where."""
 
     daemon_threads = True
 
@@ -31,11 +31,13 @@ class Server(ThreadingHTTPServer):
         self.script = script
         self.flush = list(flush)
         self.requests: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.flushes = 0
+        self.metrics: Callable[[], bytes] | None = None
+        """What GET /metrics answers; None: 404, as without --enable-metrics."""
         self.asked = threading.Event()
         self.release = threading.Event()
-        self.write_times: list[float] = []
 
     @property
     def port(self) -> int:
@@ -60,9 +62,14 @@ class Reply(BaseHTTPRequestHandler):
             return
         request = json.loads(body)
         self.server.requests.append(request)
+        self.server.paths.append(self.path)
         self.server.headers.append(dict(self.headers))
         self.server.asked.set()
         self.server.script(self, request)
+
+    def do_GET(self) -> None:
+        told = self.server.metrics if self.path == "/metrics" else None
+        self.plain(200 if told else 404, told() if told else b"{}")
 
     def plain(self, status: int, body: bytes) -> None:
         self.send_response(status)
@@ -79,13 +86,15 @@ class Reply(BaseHTTPRequestHandler):
     def part(self, data: bytes) -> None:
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
-        self.server.write_times.append(time.perf_counter())
 
     def event(self, tokens: int, before: int = 0, **meta: Any) -> None:
         """One event; `before` is where its `output_ids` begin (0: cumulative)."""
         base = {"id": "x", "finish_reason": None, "prompt_tokens": 15, "cached_tokens": 1, "completion_tokens": tokens}
         data = {"text": "t" * (tokens - before), "output_ids": [7] * (tokens - before), "meta_info": {**base, **meta}}
-        self.part(b"data: " + json.dumps(data).encode() + b"\n\n")
+        self.data(data)
+
+    def data(self, event: dict[str, Any]) -> None:
+        self.part(b"data: " + json.dumps(event).encode() + b"\n\n")
 
     def end(self) -> None:
         self.part(b"data: [DONE]\n\n")
@@ -135,6 +144,27 @@ def plain(tokens: int) -> Script:
         for n in range(1, tokens + 1):
             finish = {"finish_reason": {"type": "length", "length": tokens}} if n == tokens else {}
             reply.event(n, **finish)
+        reply.end()
+
+    return script
+
+
+def openai(counts: tuple[int, ...], *, is_continuous: bool = True, **extension: Any) -> Script:
+    """A server of either OpenAI form: chunks after which there are `counts` tokens, the `usage` of each or the last."""
+
+    def script(reply: Reply, request: dict[str, Any]) -> None:
+        asks = request["stream_options"]["continuous_usage_stats"] and is_continuous
+        reply.begin()
+        for before, count in zip((0, *counts), counts, strict=False):
+            text = "t" * (count - before)
+            choice = {"index": 0, "finish_reason": "length" if count == counts[-1] else None}
+            choice.update({"delta": {"content": text}} if "messages" in request else {"text": text})
+            reply.data(
+                {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": count} if asks else None}
+            )
+        if extension:
+            reply.data({"choices": [], "sglext": extension})
+        reply.data({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": counts[-1]}})
         reply.end()
 
     return script

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
 import signal
 import stat
-import subprocess
 import threading
 from itertools import pairwise
 from pathlib import Path
@@ -16,49 +13,12 @@ import pytest
 
 from console.probe.acceptance import FROM_CHUNKS
 from console.probe.metrics import measure
-from console.probe.trace import read_spool
+from console.probe.trace import Done, read_spool
 from console.probe.workload import Workload
-from tests.agent.generate_server import hanging, pair, plain, serve
+from tests.agent.generate_server import hanging, openai, pair, plain, serve
+from tests.agent.probe_process import FOUR, ONE, PAIR, Probe
 from tests.unit.probe.runs import PAIR_HISTOGRAM
 from tests.waiting import until
-
-ROOT = Path(__file__).parents[2]
-PAIR = Workload("input_ids", input_ids=((5, 17, 300),), max_new_tokens=400, requests_per_block=2, blocks=2, warmup=1)
-ONE = dataclasses.replace(PAIR, requests_per_block=1, blocks=1, warmup=0)
-
-
-class Probe:
-    """A run directory and the process that works in it."""
-
-    def __init__(self, python, run_dir):
-        self.python, self.run_dir = python, run_dir
-
-    def start(self, spec):
-        path = self.run_dir / "spec.json"
-        path.write_text(json.dumps(spec))
-        path.chmod(0o600)
-        command = [self.python, "-B", "-m", "remote_agent.probe.run", str(self.run_dir)]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        return subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": str(ROOT)}, **pipes)
-
-    def run(self, spec):
-        with self.start(spec) as process:
-            out, err = process.communicate(timeout=100)
-        assert out == b"", "the agent's streams are not for printing"
-        assert err == b""
-        return process.returncode
-
-    @property
-    def spool(self):
-        return (self.run_dir / "spool.ndjson").read_bytes()
-
-    @property
-    def events(self):
-        return [json.loads(each) for each in self.spool.splitlines()]
-
-    @property
-    def result(self):
-        return measure(read_spool(self.spool))
 
 
 @pytest.fixture
@@ -127,21 +87,17 @@ def test_a_server_without_speculation_has_no_acceptance(probe):
     assert (result.accept_len, result.accept_hist) == (None, None)
 
 
-def test_a_stream_of_known_rate_is_measured_as_sent(probe):
-    with serve(pair(cycle_s=0.01)) as server:
-        assert probe.run(ONE.to_spec(server.port)) == 0
-        sent = server.write_times[85 + 1] - server.write_times[0]
-    result = probe.result
-    assert result.decode_tok_s == pytest.approx(399 / sent, rel=0.05)
-    assert result.cycle_ms == pytest.approx(1000 * sent / 86, rel=0.05)
-
-
 def test_the_asked_concurrency_is_reached_in_warm_up_and_blocks(probe):
     gate = threading.Barrier(3, timeout=60)
     answer = plain(4)
+    inside, most = [], []
 
     def script(reply, request):
+        inside.append(request)
         gate.wait()  # passes only when three requests are in flight
+        most.append(len(inside))
+        gate.wait()
+        inside.remove(request)
         answer(reply, request)
 
     workload = dataclasses.replace(ONE, max_new_tokens=4, requests_per_block=6, warmup=1, concurrency=3)
@@ -149,6 +105,7 @@ def test_the_asked_concurrency_is_reached_in_warm_up_and_blocks(probe):
         assert probe.run(workload.to_spec(server.port)) == 0
     assert len(server.requests) == 9
     assert probe.result.requests == 6
+    assert set(most) == {3}, "and no more than that"
 
 
 def test_progress_comes_at_most_four_times_a_second(probe):
@@ -216,7 +173,7 @@ def uncounted(reply, _):
         (plain(399), "early_end: 399 of 400"),
         (broken_json, "invalid_json"),
         (cut_off, "cut_off"),
-        (dropped, "connection: IncompleteRead"),
+        (dropped, "connection: it was closed inside the answer"),
         (aborted, "aborted: abort: NaN happened"),
         (failing, "server_error: out of memory"),
         (uncounted, "no_token_count"),
@@ -296,6 +253,67 @@ def test_a_spool_that_cannot_be_opened_is_said_on_stderr(probe):
     assert process.returncode == 1
     assert b"the spool cannot be opened" in err
     assert not (probe.run_dir / "elsewhere").exists()
+
+
+SIXTY = dataclasses.replace(ONE, max_new_tokens=60)
+COUNTS = (1, 7, 13, 60)
+VERIFIED = {"spec_verify_ct": 14, "spec_correct_drafts_histogram": [3, 1, 1, 1, 1, 7]}
+
+
+@pytest.mark.parametrize("api", ["completions", "chat"])
+def test_the_openai_forms_count_what_the_server_counts(probe, api):
+    load = dataclasses.replace(SIXTY, input_ids=(), texts=("One.",), api=api, model="kimi", keep_output=True)
+    with serve(openai(COUNTS, spec_tokens_details=VERIFIED)) as server:
+        assert probe.run(load.to_spec(server.port)) == 0
+    assert server.paths == [{"completions": "/v1/completions", "chat": "/v1/chat/completions"}[api]]
+    (request,) = read_spool(probe.spool).requests
+    assert [tokens for _, tokens in request.chunks] == [1, 7, 13, 60]
+    assert (request.completion_tokens, request.output_text) == (60, "t" * 60)
+    assert probe.result.accept_len == 60 / 14
+    assert probe.result.accept_hist == (3, 1, 1, 1, 1, 7)
+
+
+def test_a_server_that_counts_at_the_end_alone_gives_no_chunks(probe):
+    load = dataclasses.replace(SIXTY, api="completions")
+    with serve(openai(COUNTS, is_continuous=False)) as server:
+        assert probe.run(load.to_spec(server.port)) == 0
+    (request,) = read_spool(probe.spool).requests
+    assert (request.completion_tokens, request.chunks) == (60, ())
+    assert 0 < request.first_token_s <= request.e2e_s
+    assert next(each for each in probe.events if each["event"] == "request")["token_counts"] == "final"
+    result = probe.result
+    assert result.valid, result.why
+    assert result.completion_tokens == 60
+    assert result.accept_len is None
+
+
+def test_the_output_is_kept_where_it_is_asked_for(probe):
+    with serve(pair(incremental=True)) as server:
+        assert probe.run({**ONE.to_spec(server.port), "keep_output": True}) == 0
+        assert read_spool(probe.spool).requests[0].output_ids == (7,) * 400
+    with serve(pair()) as server:
+        assert probe.run(ONE.to_spec(server.port)) == 0
+    assert read_spool(probe.spool).requests[1].output_ids is None
+
+
+async def test_finish_is_asked_for_through_the_agent(connect):
+    gate = threading.Event()
+    answer = plain(4)
+
+    def script(reply, request):
+        gate.wait(60)
+        answer(reply, request)
+
+    with serve(script) as server:
+        async with connect() as agent:
+            started = await agent.start_probe(server.port, {**FOUR.to_spec(server.port), "blocks": 50}, {})
+            await until(server.asked.is_set)
+            await agent.finish_probe(started.run_id)
+            gate.set()
+            spool = Path(started.spool)
+            await until(lambda: read_spool(spool.read_bytes()).done is not None)
+    assert read_spool(spool.read_bytes()).done == Done(True, "", "finish")
+    assert len(read_spool(spool.read_bytes()).blocks) == 1
 
 
 async def test_under_the_agent_s_supervisor_it_ends_with_its_record(connect):

@@ -57,7 +57,7 @@ def main() -> None:
         (folder / "console" / "config" / "nodes.yaml").write_text(yaml_file.dump({NODE: config}))
         _write_profile(folder)
         server = sshd.start(folder / "sshd")
-        os.environ["HOME"] = str(server.home)
+        os.environ.update(server.environ())
         try:
             asyncio.run(_measure())
         finally:

@@ -61,7 +61,7 @@ def _ssh(folder: Path) -> None:
         print("no sshd on this machine: connect to hello was not measured")
         return
     server = sshd.start(folder / "sshd")
-    os.environ["HOME"] = str(server.home)
+    os.environ.update(server.environ())
     config = str(server.home / ".ssh" / "config")
     try:
         asyncio.run(_hello())  # uploads the agent

@@ -1,7 +1,8 @@
-"""The command line, killed at one of its calls to the agent: `python -m tests.e2e.killed_console MOMENT:N WORD…`.
+"""The command line, killed at one of its calls to the agent: `python -m tests.e2e.killed_console MOMENT:CALL WORD…`.
 
-MOMENT is `before` the N-th call, when it was `sent`, or when it was `answered`. With CALLS=PATH in the environment the
-methods are written to that file, in order, so that a test needs to list no step of its own.
+MOMENT is `before` the call, when it was `sent`, or when it was `answered`; CALL is its number, or its method. With
+CALLS=PATH in the environment the methods are written to that file, in order, so that a test needs to list no step of
+its own.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from typing import Any
 from console.remote import session
 
 
-def kill_at(moment: str, nth: int) -> None:
+def kill_at(moment: str, which: str) -> None:
     """Make every connection of this process say where it is, and end the process there."""
     connection = session._Connection
     call, send = connection.call, connection._send
     calls: list[str] = []
 
     def here(now: str) -> None:
-        if (now, len(calls)) == (moment, nth):
+        if now == moment and which in (str(len(calls)), *calls[-1:]):
             os.kill(os.getpid(), signal.SIGKILL)
 
     async def counted(self: Any, method: str, *rest: Any) -> Any:
@@ -43,8 +44,8 @@ def kill_at(moment: str, nth: int) -> None:
 
 
 if __name__ == "__main__":
-    chosen, _, number = sys.argv.pop(1).partition(":")
-    kill_at(chosen, int(number))
+    chosen, _, call = sys.argv.pop(1).partition(":")
+    kill_at(chosen, call)
     from console.cli import main
 
     main()

@@ -39,7 +39,7 @@ class Site:
 
     def environ(self) -> dict[str, str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "SSH_AUTH"))}
-        return {**kept, "HOME": str(self.sshd.home), "SPEC_CONSOLE_HOME": str(self.home)}
+        return {**kept, **self.sshd.environ(), "SPEC_CONSOLE_HOME": str(self.home)}
 
     def run(self, *words: str) -> tuple[int, dict[str, Any], str]:
         """Run a verb with --json; its exit code, its object (empty when there is none), its narration."""

@@ -10,15 +10,13 @@ from console.logs.reading import LogReading
 from console.logs.window import LineWindow
 from console.state import events
 from console.state.model import (
-    ComparisonView,
-    DifferenceView,
     Finding,
     LaunchView,
     PatchFile,
     ProfileView,
-    RunView,
     Step,
 )
+from console.state.runs_state import Beside, ComparisonView, DifferenceView, Latency, RunView, ServerView
 from remote_agent.protocol import LedgerEntry, NodeFacts
 from tests.unit.state.samples import hello, holder, run, telemetry
 
@@ -76,9 +74,31 @@ class Log:
 
 def stored(run_id: str, profile: str, rate: float, length: float | None, hist: tuple[int, ...] = ()) -> RunView:
     return RunView(
-        run_id, 1.7e9, "gpu-node-1", profile, RUN_ID, True, "", False, 10, 1280, rate, rate, 32.0, 11.1, 107.3, 31.6,
-        length, hist, "spec_accept_histogram", (rate, rate), ("debug build: not a benchmark",), (),
-    )  # fmt: skip
+        run_id,
+        1.7e9,
+        "gpu-node-1",
+        profile,
+        RUN_ID,
+        True,
+        "",
+        False,
+        requests=10,
+        completion_tokens=1280,
+        concurrency=1,
+        output_tok_s=rate,
+        interval=(0.99 * rate, 1.01 * rate),
+        decode_tok_s=rate,
+        ttft_ms=Latency(32.0, 31.0, 41.5),
+        tpot_ms=Latency(11.1, 11.0, 12.4),
+        cycle_ms=107.3,
+        step_ms=31.6,
+        accept_len=length,
+        accept_hist=hist,
+        accept_hist_source="spec_accept_histogram",
+        blocks=(rate, rate),
+        server=ServerView(9, Beside(rate, 1.05 * rate, 0.048), Beside()),
+        marks=("debug build: not a benchmark",),
+    )
 
 
 def busy(log: Log | None = None, title: str = "sglang::scheduler_TP0") -> Iterator[Event]:

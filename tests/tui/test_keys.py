@@ -17,6 +17,7 @@ from console.state.model import (
     ProfileView,
     ServersState,
 )
+from console.state.sweep_state import SweepState, SweepView
 from console.tui import screens
 from console.tui.keys import BY_ID, KEYS, SCREENS, on_screen
 from console.tui.operations import PLANS
@@ -29,6 +30,7 @@ READY = ConsoleState(
     servers=ServersState((run("r1", "me"),), operator="me"),
     profiles=ProfilesState((ProfileView("a", ""),), "a"),
     patches=PatchesState(ledger=(LedgerEntry("e", "/", ["p"], "me", 1.0, "applied"),)),
+    sweep=SweepState((SweepView("s1", 1.0, "a", "stopped", ()),)),
 )
 CHANGES = [key.id for key in KEYS if key.group == "change"]
 
@@ -100,6 +102,13 @@ def test_why_nothing_can_be_changed(name: str, state: ConsoleState, why: str) ->
             "runbook",
             replace(READY, profiles=ProfilesState((ProfileView("a", "", problem="bad"),), "a")),
             "profile a cannot be used: bad",
+        ),
+        ("sweep", replace(READY, profiles=ProfilesState()), "no profile is selected (3 lists them)"),
+        ("resume_sweep", replace(READY, sweep=SweepState()), "no sweep of this node is stored"),
+        (
+            "resume_sweep",
+            replace(READY, sweep=SweepState((SweepView("s1", 1.0, "a", "done", ()),))),
+            "sweep s1 is finished",
         ),
         ("revert", replace(READY, patches=PatchesState()), "nothing is applied by this account on this node"),
     ],

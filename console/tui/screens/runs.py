@@ -14,7 +14,8 @@ from console.units import NONE, format_number, format_rate
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from console.state.model import ConsoleState, RunsState, RunView
+    from console.state.model import ConsoleState
+    from console.state.runs_state import RunsState, RunView
 
 
 class RunsScreen(ConsoleScreen):
@@ -74,7 +75,7 @@ def _run(run: RunView, side: str) -> Row:
             run.profile or NONE,
             format_rate(run.output_tok_s),
             format_number(run.accept_len),
-            format_number(run.ttft_ms, 1),
+            format_number(run.ttft_ms.mean if run.ttft_ms else None, 1),
             str(len(run.blocks)),
             ("valid", "ok") if run.valid else (f"INVALID: {run.why}", "error"),
             run.run_id,

@@ -110,8 +110,10 @@ class Table(ScrollView, can_focus=True):
         def control(self) -> Table:
             return self.table
 
-    def __init__(self, name: str, *columns: Column, empty: str = "") -> None:
+    def __init__(self, name: str, *columns: Column, empty: str = "", keeps_cursor: bool = False) -> None:
         super().__init__(id=name)
+        self._keeps_cursor = keeps_cursor
+        """Is the cursor seen while another widget has the focus?"""
         self.columns = columns
         self.rows: tuple[Row, ...] = ()
         self.empty = empty
@@ -175,7 +177,7 @@ class Table(ScrollView, can_focus=True):
             return self._strip(self._head(), self.rich_style, width)
         index = self.scroll_offset.y + y - 1
         if index < len(self.rows):
-            is_cursor = index == self.cursor and self.has_focus
+            is_cursor = index == self.cursor and (self.has_focus or self._keeps_cursor)
             base = self.get_component_rich_style("table--cursor") if is_cursor else self.rich_style
             return self._strip(self._row(self.rows[index], base), base, width)
         text = fit(plain(self.empty), width) if not self.rows and y == 1 else ""

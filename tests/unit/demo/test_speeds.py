@@ -26,11 +26,13 @@ def load() -> Any:
 
 speeds = load()
 TABLE = speeds.load_table()
+TUNED = {"NCCL_PROTO": "LL", "NCCL_ALGO": "Ring", "NCCL_MIN_NCHANNELS": "4", "NCCL_MAX_NCHANNELS": "8"}
+"""Of the profile kimi-k2.5-eagle3-tuned."""
 
 
 def requests(wiring: str, steps: int, graphs: bool, tuned: bool, count: int = 40) -> list[tuple[float, float]]:
     """(tok/s, accept length) of `count` requests of about 400 tokens, by the draws that the server paces by."""
-    speed = speeds.Speed(TABLE, wiring, steps, graphs, tuned)
+    speed = speeds.Speed(TABLE, wiring, steps, graphs, TUNED if tuned else {})
     jitter = random.Random(7)
     results = []
     for seed in range(count):
@@ -70,21 +72,38 @@ def test_acceptance_rates_at_five_steps() -> None:
 
 def test_nccl_tuning_cuts_verify_by_27_percent() -> None:
     row = next(row for row in TABLE["rows"] if (row["wiring"], row["steps"]) == ("right", 5))
-    plain, tuned = (speeds.Speed(TABLE, "right", 5, True, on).cycle_s * 1000 for on in (False, True))
+    plain, tuned = (speeds.Speed(TABLE, "right", 5, True, env).cycle_s * 1000 for env in ({}, TUNED))
     assert (plain - tuned) / row["verify_ms"] == pytest.approx(0.27)
     assert row["verify_ms"] / plain >= 0.949, "verify is over 95 % of the cycle"
 
 
 def test_two_steps_with_tuned_nccl_is_the_best_point() -> None:
-    def tok_s(steps: int, tuned: bool) -> float:
-        speed = speeds.Speed(TABLE, "right", steps, True, tuned)
-        return float(speed.accept_len / speed.cycle_s)
-
-    points = {(steps, tuned): tok_s(steps, tuned) for steps in range(1, 9) for tuned in (False, True)}
+    protocols = (None, "LL", "LL128", "Simple")
+    points = {(n, proto): tok_s(n, {"NCCL_PROTO": proto} if proto else {}) for n in range(1, 9) for proto in protocols}
     best, second = sorted(points, key=lambda point: -points[point])[:2]
-    assert best == (2, True)
+    assert best == (2, "LL")
     assert points[best] > 1.03 * points[second], "a sweep could not tell them apart"
     assert points[best] == pytest.approx(94.0, abs=0.1)
+    assert points[best] / tok_s(0, {}, "none") == pytest.approx(1.05, abs=0.01), "about 5 % over the baseline"
+    assert points[2, "Simple"] < points[2, None] < points[2, "LL128"]
+
+
+@pytest.mark.parametrize(
+    ("env", "same_as"),
+    [
+        (TUNED, {"NCCL_PROTO": "LL"}),
+        ({"NCCL_PROTO": "Simple", "NCCL_ALGO": "Ring"}, {"NCCL_PROTO": "Simple"}),
+        ({"NCCL_PROTO": "", "NCCL_DEBUG": "INFO"}, {}),
+        ({"NCCL_PROTO": "^LL"}, {}),
+    ],
+)
+def test_the_protocol_decides_before_algorithm_and_channels(env: dict[str, str], same_as: dict[str, str]) -> None:
+    assert tok_s(5, env) == tok_s(5, same_as)
+
+
+def tok_s(steps: int, env: dict[str, str], wiring: str = "right") -> float:
+    speed = speeds.Speed(TABLE, wiring, steps, True, env)
+    return float(speed.accept_len / speed.cycle_s)
 
 
 def test_requests_differ_a_little() -> None:
@@ -93,14 +112,14 @@ def test_requests_differ_a_little() -> None:
 
 
 def test_the_same_prompt_is_accepted_the_same_way() -> None:
-    speed = speeds.Speed(TABLE, "right", 5, True, False)
+    speed = speeds.Speed(TABLE, "right", 5, True, {})
     one, two = (speeds.Cycles(speed, 11, random.Random(noise)) for noise in (1, 2))
     assert [one.next()[1] for _ in range(100)] == [two.next()[1] for _ in range(100)]
 
 
 def test_steps_between_and_beyond_the_rows() -> None:
-    seven = speeds.Speed(TABLE, "right", 7, True, False)
-    five = speeds.Speed(TABLE, "right", 5, True, False)
+    seven = speeds.Speed(TABLE, "right", 7, True, {})
+    five = speeds.Speed(TABLE, "right", 5, True, {})
     assert five.accept_len < seven.accept_len < 8
     assert seven.cycle_s > five.cycle_s
-    assert speeds.Speed(TABLE, "eagle_flag", 3, True, False).accept_len == 1.0
+    assert speeds.Speed(TABLE, "eagle_flag", 3, True, {}).accept_len == 1.0

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
 from console.probe.differences import differs, flags_of
-from console.probe.fingerprint import Fingerprint, PatchRef, env_subset, is_secret_name, masked_argv
+from console.probe.fingerprint import (
+    Fingerprint,
+    PatchRef,
+    config_sha256,
+    env_subset,
+    is_secret_name,
+    masked_argv,
+)
 from tests.unit.probe.runs import ARGV, SPECULATIVE, fingerprint
+
+KNOWN = {
+    "model_sha256": "m",
+    "draft_sha256": "d",
+    "clocks_max_mhz": (1980,) * 8,
+    "clocks_app_mhz": (1980,) * 8,
+}
 
 
 def keys(found):
@@ -50,18 +65,37 @@ def test_nothing_is_declared_by_itself():
         ({"power_limits_w": (700.0,) * 7 + (None,)}, "gpu.power_limits_w", "gpu"),
         ({"driver": None}, "gpu.driver", "gpu.driver"),
         ({"machine_id": "m2"}, "machine_id", "machine_id"),
+        ({"model_sha256": "aa"}, "model.config_sha256", "model"),
+        ({"draft_sha256": "aa"}, "draft.config_sha256", "speculative"),
+        ({"clocks_app_mhz": (1980,) * 7 + (1200,)}, "gpu.clocks_app_mhz", "gpu"),
+        ({"clocks_max_mhz": (1980,) * 7 + (None,)}, "gpu.clocks_max_mhz", "gpu"),
     ],
 )
 def test_each_part_is_compared_and_can_be_declared(change, key, varies):
-    (alone,) = differs(fingerprint(), fingerprint(**change))
+    before = fingerprint(**KNOWN)
+    (alone,) = differs(before, dataclasses.replace(before, **change))
     assert (alone.key, alone.declared, alone.withholds) == (key, False, True)
-    (declared,) = differs(fingerprint(), fingerprint(**change), [varies])
+    (declared,) = differs(before, dataclasses.replace(before, **change), [varies])
     assert (declared.declared, declared.withholds) == (True, False)
 
 
 def test_a_run_of_which_hand_edits_are_not_known_differs_in_nothing_from_a_clean_one():
     assert differs(fingerprint(tree_edits=None), fingerprint(tree_edits="")) == ()
     assert differs(fingerprint(tree_edits="1 files aa"), fingerprint(tree_edits="1 files bb"), ["patches"])[0].withholds
+
+
+@pytest.mark.parametrize(
+    "unknown", [{}, {**KNOWN, "clocks_app_mhz": (None,) * 8, "clocks_max_mhz": (), "model_sha256": None}]
+)
+def test_hashes_and_clocks_that_one_side_does_not_know_differ_in_nothing(unknown):
+    both = differs(fingerprint(**unknown), fingerprint(**KNOWN))
+    assert both == ()
+
+
+def test_a_config_hash_does_not_depend_on_how_the_file_is_written():
+    assert config_sha256({"a": 1, "b": [2]}) == config_sha256(json.loads('{"b":[2],\n "a":1}'))
+    assert config_sha256({"a": 1}) != config_sha256({"a": 2})
+    assert config_sha256({}) is None
 
 
 def test_a_word_covers_whole_words_only():

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from pathlib import Path
 
 import pytest
 
@@ -17,12 +17,10 @@ from console.probe.acceptance import (
     count_drafts,
     histogram,
 )
-from console.probe.metrics import ProbeResult, break_even_accept_len, distribution, measure
+from console.probe.distribution import distribution
+from console.probe.metrics import ProbeResult, break_even_accept_len, measure
 from console.probe.trace import BlockTrace, Done, Flush
-from remote_agent.probe.stream import events, meta_info
-from tests.unit.probe.runs import PAIR_HISTOGRAM, pair_chunks, pair_request, trace
-
-STREAM = Path(__file__).parents[2] / "data" / "probe" / "tp4-eagle3.stream.txt"
+from tests.unit.probe.runs import PAIR_HISTOGRAM, pair_chunks, pair_request, recorded_request, trace
 
 
 def without(request_meta, *keys):
@@ -80,15 +78,22 @@ def test_a_histogram_of_another_form_falls_back_to_the_chunks(told):
 
 
 def test_chunks_of_a_real_stream_give_the_histogram_that_the_server_reports():
-    found = list(events([STREAM.read_bytes()]))
-    chunks = [(0.0, event["meta_info"]["completion_tokens"]) for event in found]
-    meta = meta_info(found[-1])
-    assert list(count_drafts(chunk_drafts(chunks))) == meta["spec_correct_drafts_histogram"] == [3, 1, 1, 1, 1, 7]
-    request = pair_request(chunks=tuple(chunks), completion_tokens=60, meta_info=meta)
-    assert accept_len([request]) == meta["spec_accept_length"] == 60 / 14
+    request = recorded_request()
+    meta = request.meta_info
+    assert len(request.chunks) == 15
+    assert (
+        list(count_drafts(chunk_drafts(request.chunks))) == meta["spec_correct_drafts_histogram"] == [3, 1, 1, 1, 1, 7]
+    )
     assert histogram([request]).counts == (3, 1, 1, 1, 1, 7)
-    old = pair_request(chunks=tuple(chunks), completion_tokens=60, meta_info={"spec_verify_ct": 14})
+    old = dataclasses.replace(request, meta_info={"spec_verify_ct": 14})
     assert histogram([old]).counts == (3, 1, 1, 1, 1, 6)
+
+
+def test_the_accept_length_of_the_real_stream_counts_prefill_s_token_as_sglang_does():
+    result = measure(trace(recorded_request(), blocks=(BlockTrace(0, 1, 60, 1.0, 0.0),)))
+    assert (result.completion_tokens, result.verifications) == (60, 14)
+    assert round(result.accept_len, 4) == 4.2857 == round(recorded_request().meta_info["spec_accept_length"], 4)
+    assert round(59 / 14, 4) == 4.2143, "its rival, without the token of prefill"
 
 
 def test_without_speculation_there_is_no_acceptance_and_the_cycle_is_the_step():
@@ -129,7 +134,8 @@ def test_throughput_is_all_tokens_by_all_wall_time_and_each_block_by_its_own():
 
 def test_percentiles_are_exact():
     found = distribution([float(n) for n in range(100, -1, -1)])
-    assert (found.n, found.mean, found.p50, found.p99) == (101, 50.0, 50.0, 99.0)
+    assert (found.n, found.mean) == (101, 50.0)
+    assert (found.p50, found.p90, found.p95, found.p99) == (50.0, 90.0, 95.0, 99.0)
     assert distribution([7.0]).p99 == 7.0
     assert distribution([1.0, 2.0]).p50 == 1.5
     assert distribution([]) is None
@@ -196,5 +202,61 @@ def test_a_result_survives_json_and_keys_of_another_version():
     data = json.loads(json.dumps(result.to_json()))
     assert ProbeResult.from_json(data) == result
     assert ProbeResult.from_json({**data, "added_later": 1}) == result
-    del data["cycle_ms"]
+    del data["cycle_ms"], data["ttft_ms"]["p90"]
     assert ProbeResult.from_json(data).cycle_ms is None
+    assert ProbeResult.from_json(data).ttft_ms.p90 is None
+
+
+def final_count(**changes):
+    """A request of an OpenAI stream whose usage comes at the end alone."""
+    plain = {"chunks": (), "first_token_s": 0.1, "meta_info": {}, "e2e_s": 0.5, "completion_tokens": 101}
+    return pair_request(**{**plain, **changes})
+
+
+def test_what_a_stream_without_counts_cannot_tell_is_none():
+    result = measure(trace(final_count(), final_count(index=1)))
+    assert result.valid
+    assert (result.output_tok_s, result.ttft_ms.mean, result.e2e_ms.mean) == (202.0, 100.0, 500.0)
+    assert result.tpot_ms.mean == pytest.approx(400 / 100)
+    assert (result.chunk_gap_ms, result.cycle_ms, result.decode_tok_s, result.steady_tok_s) == (None,) * 4
+    assert "2 of 2 requests do not count" in result.notes[0]
+
+
+def test_one_request_without_counts_leaves_no_rate_of_decoding():
+    result = measure(trace(pair_request(), final_count(index=1)))
+    assert (result.cycle_ms, result.decode_tok_s) == (None, None)
+    assert result.chunk_gap_ms.n == 86, "the gaps that are known"
+
+
+def test_verifications_without_chunks_still_give_the_accept_length():
+    found = final_count(meta_info={"spec_verify_ct": 25})
+    assert measure(trace(found)).accept_len == 101 / 25
+    assert measure(trace(found)).accept_hist is None
+
+
+def stuck(index, token=0):
+    return pair_request(index=index, output_ids=(5, 6, 7, *[token] * 40))
+
+
+def sound(index):
+    return pair_request(index=index, output_ids=tuple(range(40)))
+
+
+def test_a_server_that_breaks_midway_makes_the_run_invalid():
+    broken = measure(trace(sound(0), sound(1), stuck(2), stuck(3)))
+    assert not broken.valid
+    assert broken.why.startswith("degraded: from request 3 of block 1 on")
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        [stuck(0), stuck(1), stuck(2)],
+        [sound(0), stuck(1), sound(2), stuck(3)],
+        [sound(0), sound(1), stuck(2)],
+        [pair_request(index=0), pair_request(index=1)],
+    ],
+    ids=["from the start", "one prompt of several", "once", "not kept"],
+)
+def test_a_small_model_that_ends_in_one_token_is_not_called_broken(requests):
+    assert measure(trace(*requests)).valid

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.probe.workload import Workload
-from remote_agent.probe.prefix import with_prefix
-from remote_agent.probe.spec import SpecError, parse_spec, read_spec
+from remote_agent.probe.spec import read_spec
+from remote_agent.protocol.probe.prefix import with_prefix
+from remote_agent.protocol.probe.spec import SpecError, parse_spec
 
 GOOD = {"port": 8000, "max_new_tokens": 400, "input_ids": [[5, 17, 300]]}
 
@@ -25,6 +26,24 @@ def test_the_console_s_order_is_understood_key_by_key():
     assert spec.unique_prefix
     assert spec.ignore_eos
     assert spec.flush_cache
+
+
+def test_what_the_order_leaves_out_has_its_default():
+    spec = parse_spec(GOOD)
+    assert (spec.api, spec.model, spec.keep_output, spec.budget_s, spec.server_log) == (
+        *("generate", "default", False, None, None),
+    )
+    given = {"api": "chat", "model": "kimi", "keep_output": True, "budget_s": 0, "server_log": "/tmp/x.log"}
+    spec = parse_spec({"port": 1, "max_new_tokens": 1, "text": ["Hello."], **given})
+    assert {name: getattr(spec, name) for name in given} == given
+
+
+def test_the_key_is_in_the_headers_and_masked_elsewhere():
+    spec = parse_spec({**GOOD, "api_key": "sk-1"})
+    assert spec.headers()["Authorization"] == "Bearer sk-1"
+    assert spec.masked("no entry for sk-1") == "no entry for ***"
+    assert parse_spec(GOOD).masked("as it is") == "as it is"
+    assert "Authorization" not in parse_spec(GOOD).headers()
 
 
 def test_with_the_cache_flushed_each_run_sends_the_same_prompts_and_else_new_ones():
@@ -55,6 +74,17 @@ def test_with_the_cache_flushed_each_run_sends_the_same_prompts_and_else_new_one
         ({"input_ids": None}, "text"),
         ({"text": ["both"]}, "text"),
         ({"api_key": "a\r\nHost: elsewhere"}, "api_key"),
+        ({"api": "responses"}, "api"),
+        ({"api": 7}, "api"),
+        ({"api": "chat"}, "input_ids"),
+        ({"model": ["x"]}, "model"),
+        ({"model": "a\nb"}, "model"),
+        ({"keep_output": 1}, "keep_output"),
+        ({"budget_s": -1}, "budget_s"),
+        ({"budget_s": True}, "budget_s"),
+        ({"budget_s": float("inf")}, "budget_s"),
+        ({"server_log": "relative.log"}, "server_log"),
+        ({"server_log": "/a\0b"}, "server_log"),
     ],
 )
 def test_a_wrong_order_is_refused_by_its_key(change, name):

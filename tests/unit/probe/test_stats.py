@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.probe.stats import contrast, incomplete_beta, t_cdf, t_quantile
+from console.probe.stats import MIN_BLOCKS, contrast, enough, half_width, incomplete_beta, t_cdf, t_quantile
+from tests.bench import verdict
 
 
 @pytest.mark.parametrize(
@@ -63,27 +63,19 @@ def test_welch_against_a_worked_example():
     assert found.n == (3, 4)
 
 
-def simulated(rng, mean, n=5, cv=0.04):
-    return [mean * (1 + cv * rng.gauss(0, 1)) for _ in range(n)]
+def test_a_against_a_cannot_be_told_in_at_least_94_of_100_and_a_drop_of_ten_per_cent_is_found_nine_times_in_ten():
+    rates = verdict.fixed(5, 0.04, times=1000)
+    assert rates.false_alarms <= 0.06
+    assert rates.found >= 0.90
+    assert 0.07 < rates.detectable < 0.11, "about what is detected"
 
 
-def test_a_against_a_cannot_be_told_in_at_least_94_of_100():
-    rng = random.Random(20)
-    told = [contrast(simulated(rng, 90), simulated(rng, 90)).verdict for _ in range(1000)]
-    assert told.count("cant_tell") >= 940
-
-
-def test_a_true_drop_of_ten_per_cent_is_found_nine_times_in_ten():
-    rng = random.Random(21)
-    told = [contrast(simulated(rng, 90), simulated(rng, 81)).verdict for _ in range(1000)]
-    assert told.count("slower") >= 900
-    assert told.count("faster") == 0
-
-
-def test_the_detectable_difference_is_about_what_is_detected():
-    rng = random.Random(22)
-    found = [contrast(simulated(rng, 90), simulated(rng, 90)).detectable for _ in range(300)]
-    assert 0.07 < sum(found) / len(found) < 0.11
+def test_stopping_on_the_width_raises_few_false_alarms_and_on_the_verdict_many():
+    width = verdict.adaptive(verdict.by_width(0.05), 5, 0.04, times=300)
+    told = verdict.adaptive(verdict.by_verdict, 5, 0.04, times=150)
+    assert width.false_alarms <= 0.09
+    assert told.false_alarms >= 0.10
+    assert width.blocks < told.blocks
 
 
 def test_the_two_ways_round_agree():
@@ -113,3 +105,24 @@ def test_blocks_without_any_spread_are_judged_by_their_difference():
     assert contrast([100.0] * 3, [101.0] * 3).verdict == "faster"
     one_sided = contrast([100.0] * 3, [90.0, 91.0, 89.0])
     assert one_sided.verdict == "slower"
+
+
+def test_the_half_width_is_that_of_the_interval():
+    a, b = [90.0, 92.0, 88.0], [80.0, 81.0, 79.0, 80.5]
+    found = contrast(a, b)
+    assert half_width(a, b) == pytest.approx((1 + found.interval[1]) / (1 + found.difference) - 1)
+    alone = [math.exp(x) for x in (4.0, 4.2, 4.4)]
+    assert half_width(None, alone) == pytest.approx(math.expm1(t_quantile(0.975, 2) * 0.2 / math.sqrt(3)))
+    assert half_width(a, [80.0]) is None
+    assert half_width(None, []) is None
+
+
+def test_enough_looks_at_the_width_and_never_at_the_difference():
+    quiet = [90.0, 90.1, 89.9, 90.2, 90.0]
+    for shift in (1.0, 0.9, 0.5):
+        blocks = [shift * block for block in quiet]
+        assert enough(quiet, blocks, 0.02)
+        assert not enough(quiet, blocks, 0.0001)
+        assert not enough(quiet, blocks[: MIN_BLOCKS - 1], 0.02), "a few that agree by chance"
+    assert enough(None, quiet, 0.02)
+    assert not enough(None, [90.0, 120.0, 70.0, 95.0, 88.0], 0.02)

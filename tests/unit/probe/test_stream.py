@@ -4,26 +4,53 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from remote_agent.probe import stream
-from remote_agent.probe.stream import StreamError, capped, events, finish_reason, meta_info, token_count
-
-STREAM = Path(__file__).parents[2] / "data" / "probe" / "tp4-eagle3.stream.txt"
+from remote_agent.protocol.probe import stream
+from remote_agent.protocol.probe.forms import GenerateReader
+from remote_agent.protocol.probe.stream import (
+    EventStream,
+    StreamError,
+    capped,
+    decode,
+    finish_reason,
+    meta_info,
+    token_count,
+)
+from tests.unit.probe.runs import STREAM
 
 
 def outcome(parts):
-    """The events of a stream, and the kind of the error that ended it."""
-    found = []
+    """The events of a stream, and how it ended: done, cut_off, or the kind of its error."""
+    found, events = [], EventStream()
     try:
-        found.extend(events(parts))
+        for part in parts:
+            found.extend(decode(payload) for payload in events.feed(part))
+            if events.is_done:
+                return found, "done"
     except StreamError as error:
         return found, error.kind
-    return found, "done"
+    return found, "cut_off"
+
+
+def counts(parts, *, is_fast):
+    """Tokens after each event, and how the stream ended: as the probe reads it, or by decoding every event."""
+    found, events, reader = [], EventStream(), GenerateReader(keep_output=False)
+    try:
+        for part in parts:
+            for payload in events.feed(part):
+                if is_fast:
+                    reader.read(payload)
+                    found.append(reader.tokens)
+                else:
+                    found.append(token_count(meta_info(decode(payload)), found[-1] if found else 0))
+        reader.end()
+    except StreamError as error:
+        return found, error.kind
+    return found, "done" if events.is_done else "cut_off"
 
 
 def cut(data, places):
@@ -32,17 +59,96 @@ def cut(data, places):
 
 
 def test_a_real_stream_of_0_5_12_gives_its_token_counts():
-    found = list(events([STREAM.read_bytes()]))
-    counts = [event["meta_info"]["completion_tokens"] for event in found]
-    assert counts == [1, 7, 13, 19, 23, 24, 29, 35, 41, 47, 49, 52, 53, 54, 60]
+    found, end = outcome([STREAM.read_bytes()])
+    assert end == "done"
     assert found[-1]["meta_info"]["spec_verify_ct"] == 14
     assert finish_reason(meta_info(found[-1])) == "length"
+    assert counts([STREAM.read_bytes()], is_fast=True) == (
+        [1, 7, 13, 19, 23, 24, 29, 35, 41, 47, 49, 52, 53, 54, 60],
+        "done",
+    )
+
+
+def test_an_event_that_repeats_the_last_but_for_numbers_is_not_decoded(monkeypatch):
+    decoded = []
+    monkeypatch.setattr(
+        "remote_agent.protocol.probe.forms.decode", lambda payload: decoded.append(payload) or json.loads(payload)
+    )
+    events = [sglang(count) for count in range(1, 100)]
+    assert counts([as_stream(events)], is_fast=True)[0] == list(range(1, 100))
+    assert decoded == [json.dumps(each).encode() for each in (events[0], events[-1])]
+
+
+def sglang(count, text="x", **meta):
+    return {
+        "text": text * count,
+        "output_ids": [7] * count,
+        "meta_info": {"id": "1f", "finish_reason": None, "prompt_tokens": 3, "completion_tokens": count, **meta},
+    }
+
+
+def as_stream(events, separators=None, done=b"data: [DONE]\n\n"):
+    return b"".join(b"data: " + json.dumps(e, separators=separators).encode() + b"\n\n" for e in events) + done
+
+
+DECOYS = st.sampled_from(
+    [
+        '"meta_info":{"completion_tokens":9}}',
+        ',"meta_info":{"completion_tokens":9,"finish_reason":null}}',
+        '\\"meta_info": {"completion_tokens": 99}}',
+        "\\",
+        '"completion_tokens":7',
+        "{}}",
+        "é\n",
+    ]
+)
+KEYS = st.sampled_from(["text", "meta_info", "completion_tokens", "completion_tokens1", "id", 'x"meta_info', "index"])
+JSON = st.recursive(
+    st.integers(0, 12) | st.none() | st.booleans() | DECOYS | st.floats(0, 9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=8,
+)
+METAS = st.builds(
+    lambda count, extra, kind: {"id": "1f", "finish_reason": kind, "completion_tokens": count, **extra},
+    st.integers(0, 12),
+    st.dictionaries(KEYS | st.sampled_from(["queue_time", "spec_verify_ct"]), JSON, max_size=2),
+    st.sampled_from([None, None, None, {"type": "length", "length": 5}]),
+)
+EVENTS = (
+    st.builds(lambda text, count, verify: sglang(count, text, spec_verify_ct=verify), DECOYS, *[st.integers(0, 99)] * 2)
+    | st.builds(lambda text, meta, after: {"text": text, "meta_info": meta, **after}, DECOYS, METAS, st.just({}))
+    | st.builds(lambda meta, after: {"meta_info": meta, **after}, METAS, st.dictionaries(KEYS, JSON, max_size=1))
+    | st.builds(lambda value: {"error": value}, JSON)
+    | JSON
+)
+
+
+@given(
+    st.lists(EVENTS, max_size=8).map(lambda events: sorted(events, key=_count)) | st.lists(EVENTS, max_size=8),
+    st.lists(st.integers(min_value=0), max_size=20),
+    st.sampled_from([None, (",", ":")]),
+)
+@example([sglang(1), sglang(2), {**sglang(3), "more": {"meta_info": {"completion_tokens": 9}}}], [], None)
+@example([{"a": {"meta_info": {"completion_tokens": 1}}}, {"a": {"meta_info": {"completion_tokens": 2}}}], [], None)
+@example(
+    [{"meta_info": {"completion_tokens": 1}, "a": {"meta_info": {"completion_tokens": n}}} for n in (1, 2)], [], None
+)
+def test_the_fast_reader_and_the_one_that_decodes_all_agree(events, places, separators):
+    data = as_stream(events, separators)
+    assert counts(cut(data, places), is_fast=True) == counts([data], is_fast=False)
+
+
+def _count(event):
+    meta = event.get("meta_info") if isinstance(event, dict) else None
+    count = meta.get("completion_tokens") if isinstance(meta, dict) else None
+    return count if type(count) is int else 0
 
 
 @given(st.lists(st.integers(min_value=0), max_size=40))
 def test_a_real_stream_reads_the_same_however_it_is_cut(places):
     data = STREAM.read_bytes()
     assert outcome(cut(data, places)) == outcome([data])
+    assert counts(cut(data, places), is_fast=True) == counts([data], is_fast=False)
 
 
 PIECES = st.sampled_from(
@@ -70,6 +176,15 @@ def test_any_bytes_read_the_same_however_they_are_cut(data, places):
 @given(st.binary(max_size=200))
 def test_no_bytes_break_the_reader(data):
     outcome([data])
+    counts([as_stream([sglang(1)], done=b""), b"data: " + data + b"\n\n"], is_fast=True)
+
+
+@given(st.binary(max_size=30), st.integers(0, 200))
+def test_no_bytes_inside_an_event_break_the_reader(data, place):
+    whole = as_stream([sglang(2)], done=b"")
+    place = min(place, len(whole) - 2)
+    found, _ = counts([as_stream([sglang(1)], done=b""), whole[:place] + data + whole[place:]], is_fast=True)
+    assert found[0] == 1
 
 
 def test_comments_other_fields_and_crlf_are_allowed():
@@ -86,9 +201,8 @@ def test_comments_other_fields_and_crlf_are_allowed():
         (b"data: \xff\xfe\n\n", "invalid_json"),
         (b"data: " + b"[" * 100_000 + b"\n\n", "invalid_json"),
         (b"data: 7\n\n", "not_an_object"),
-        (b'data: {"error": {"message": "out of memory", "code": 500}}\n\n', "server_error"),
     ],
-    ids=["empty", "cut", "half json", "not utf-8", "deep", "number", "error"],
+    ids=["empty", "cut", "half json", "not utf-8", "deep", "number"],
 )
 def test_what_is_no_stream_is_a_named_error(data, kind):
     assert outcome([data])[1] == kind
@@ -118,10 +232,19 @@ def test_only_a_count_that_does_not_fall_is_a_token_count(value):
     assert caught.value.kind == "no_token_count"
 
 
-def test_an_event_without_meta_info_is_refused():
+@pytest.mark.parametrize(
+    ("event", "kind", "message"),
+    [
+        ({"text": "x"}, "no_meta_info", "meta_info"),
+        ({"error": {"message": "out of memory", "code": 500}}, "server_error", "out of memory"),
+        ({"error": "gone"}, "server_error", "gone"),
+    ],
+)
+def test_an_event_without_meta_info_is_refused(event, kind, message):
     with pytest.raises(StreamError) as caught:
-        meta_info({"text": "x"})
-    assert caught.value.kind == "no_meta_info"
+        meta_info(event)
+    assert caught.value.kind == kind
+    assert message in caught.value.message
 
 
 def test_meta_info_is_kept_open_but_bounded():
@@ -146,7 +269,7 @@ def test_meta_info_is_kept_open_but_bounded():
 
 
 def test_numbers_that_json_does_not_know_do_not_reach_the_spool():
-    (event,) = events([b'data: {"meta_info": {"a": NaN, "b": 1e999, "c": [Infinity, 1]}}\n\ndata: [DONE]\n\n'])
+    ((event,), _) = outcome([b'data: {"meta_info": {"a": NaN, "b": 1e999, "c": [Infinity, 1]}}\n\ndata: [DONE]\n\n'])
     assert json.dumps(capped(meta_info(event)), allow_nan=False) == "{}"
 
 

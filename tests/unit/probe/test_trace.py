@@ -44,6 +44,25 @@ def test_every_event_of_a_spool_is_read():
     assert trace.done == Done(True, "")
 
 
+def test_what_newer_agents_tell_is_read_and_older_spools_leave_it_open():
+    told = {**REQUEST, "first_token_s": 0.1, "output_ids": [5, 17], "output_cut": True}
+    spool = (
+        line("request", **told)
+        + line("request", **{**REQUEST, "chunks": [], "output_text": "Hello"})
+        + line("block", **BLOCK, log_from=100, log_to=250)
+        + line("block", **BLOCK)
+        + line("done", valid=True, why="", ended_by="budget")
+    )
+    trace = read_spool(spool)
+    assert trace.bad_lines == 0
+    kept, text = trace.requests
+    assert (kept.output_ids, kept.output_text, kept.output_cut, kept.first_token_s) == ((5, 17), None, True, 0.1)
+    assert (text.output_ids, text.output_text, text.output_cut, text.first_token_s) == (None, "Hello", False, None)
+    assert [(block.log_from, block.log_to) for block in trace.blocks] == [(100, 250), (None, None)]
+    assert trace.done == Done(True, "", "budget")
+    assert read_spool(line("done", valid=True, why="")).done == Done(True, "", "")
+
+
 def test_a_half_line_at_the_end_is_still_being_written():
     whole = line("done", valid=True, why="")
     assert read_spool(whole[:-1]).done is None
@@ -70,6 +89,10 @@ def test_progress_is_read_from_its_line():
         {"warmup": 0},
         {"e2e_s": "0.3"},
         {"cached_tokens": "many"},
+        {"output_ids": [5, -1]},
+        {"output_ids": "5"},
+        {"output_text": 7},
+        {"first_token_s": "0.1"},
     ],
 )
 def test_a_request_of_another_form_is_refused_and_counted(change):

@@ -10,6 +10,7 @@ from console.errors import UsageError
 from console.launch.profile import ProbeSpec
 from console.probe.prompts import load_prompt_set, prompt_set_names
 from console.probe.workload import KEYS, Workload, workload_from_profile
+from remote_agent.protocol.probe.spec import parse_spec
 
 
 def test_a_profile_that_passes_its_schema_is_a_workload():
@@ -90,10 +91,44 @@ def test_the_key_is_in_the_order_and_nowhere_else():
 
 
 def test_the_shipped_sets_are_several_prompts_of_real_text():
-    assert prompt_set_names() == ("chat", "code", "extraction")
+    assert prompt_set_names() == ("chat", "code", "extraction", "long")
     for name in prompt_set_names():
         prompts = load_prompt_set(name)
         assert len(prompts) == 3
         assert all(len(prompt.split()) > 100 for prompt in prompts)
     with pytest.raises(UsageError, match="no prompt set"):
         load_prompt_set("../workload")
+
+
+def test_the_order_holds_what_the_agent_needs_and_an_adaptive_run_ends_by_its_budget():
+    workload = workload_from_profile({"api": "completions", "model": "m", "keep_output": True, "adaptive": True})
+    spec = workload.to_spec(8000, server_log="/logs/x.log")
+    assert (spec["api"], spec["model"], spec["keep_output"]) == ("completions", "m", True)
+    assert (spec["budget_s"], spec["server_log"]) == (600.0, "/logs/x.log")
+    assert spec["blocks"] > 1000, "the console says when it is enough"
+    assert parse_spec(spec).budget_s == 600.0
+    fixed = workload_from_profile({"blocks": 4}).to_spec(8000)
+    assert (fixed["blocks"], fixed["budget_s"]) == (4, None)
+    assert parse_spec(fixed).api == "generate"
+
+
+def test_another_api_is_another_workload_and_an_adaptive_run_is_not():
+    assert workload_from_profile({"api": "chat"}).identity() != workload_from_profile({}).identity()
+    assert workload_from_profile({"adaptive": True, "budget_min": 3}).identity() == workload_from_profile({}).identity()
+
+
+@pytest.mark.parametrize(
+    ("probe", "said"),
+    [
+        ({"api": "v1"}, "probe.api"),
+        ({"api": ["generate"]}, "probe.api"),
+        ({"api": "chat", "prompt": [5, 17]}, "chat takes no token ids"),
+        ({"model": "a\nb"}, "probe.model"),
+        ({"adaptive": "yes"}, "probe.adaptive"),
+        ({"half_width": 0.9}, "probe.half_width"),
+        ({"budget_min": 0}, "probe.budget_min"),
+    ],
+)
+def test_what_an_adaptive_run_or_an_api_cannot_be_is_a_usage_error(probe, said):
+    with pytest.raises(UsageError, match=said):
+        workload_from_profile(probe)

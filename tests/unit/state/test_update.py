@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,12 +24,14 @@ from console.state.model import (
     ServersState,
     Step,
 )
+from console.state.sweep_state import SweepState, SweepView
 from console.state.update import REDUCERS, fold, update
 from tests.unit.state.samples import hello, holder, run, telemetry
 
 A, B = ProfileView("a", "a.yaml"), ProfileView("b", "b.yaml", patches=("p",))
 DONE = Step("free", "", "done", "8/8 free", 1.0)
 RUNNING = Step("patch", "", "running")
+OLD, WALKED = SweepView("s1", 1.0, "a", "done", ()), SweepView("s2", 2.0, "a", "running", ())
 WINDOW, MARKS, READING = LineWindow(), Marks(), LogReading.of(LogHistory())
 
 CASES: list[tuple[str, Any, events.Event, Any]] = [
@@ -101,6 +104,28 @@ CASES: list[tuple[str, Any, events.Event, Any]] = [
         events.RunbookMoved("b", (Step("free", "", "skipped", "resumed after it"), RUNNING)),
         RunbookState("b", (Step("free", "", "skipped", "8/8 free", 1.0), RUNNING)),
     ),
+    ("sweep", SweepState(), events.SweepsRead((OLD,)), SweepState((OLD,))),
+    ("sweep", SweepState((OLD,)), events.SweepChosen("s1"), SweepState((OLD,), chosen="s1")),
+    ("sweep", SweepState((OLD,)), events.SweepMoved(WALKED), SweepState((OLD,), WALKED)),
+    ("sweep", SweepState((), WALKED), events.SweepsRead((OLD,)), SweepState((OLD,), WALKED)),
+    (
+        "sweep",
+        SweepState((), replace(WALKED, state="stopped")),
+        events.SweepsRead((replace(WALKED, state="stopped"), OLD)),
+        SweepState((replace(WALKED, state="stopped"), OLD)),
+    ),
+    (
+        "sweep",
+        SweepState((), WALKED),
+        events.ActionFailed("node lost"),
+        SweepState((), replace(WALKED, state="stopped", why="node lost")),
+    ),
+    (
+        "sweep",
+        SweepState((), WALKED),
+        events.ActionCancelled(),
+        SweepState((), replace(WALKED, state="stopped", why="cancelled")),
+    ),
     ("servers", ServersState(), events.NodeNamed("n", "me@here", False), ServersState(operator="me@here")),
     ("servers", ServersState(), events.ServerChosen("r1"), ServersState(chosen="r1")),
     ("log", LogState(), events.LogOpened("r1", "/l", {}, WINDOW, MARKS), LogState("r1", "/l", {}, WINDOW, MARKS)),
@@ -127,6 +152,7 @@ LATE: list[tuple[str, Any, events.Event]] = [
     ("log", LogState("r2"), events.LogFailed("r1", "gone")),
     ("log", LogState("r2"), events.LogFolded("r1", READING, 5)),
     ("runbook", RunbookState("b", (DONE,)), events.ActionCancelled()),
+    ("sweep", SweepState((OLD,)), events.ActionFailed("no")),
     ("runbook", RunbookState("b", (DONE, RUNNING)), events.ProfileSelected("a")),
 ]
 """What comes too late, or concerns something else, changes nothing."""
@@ -223,3 +249,12 @@ def test_the_agent_and_facts_are_known_once_it_was_reached():
     state = fold(ConsoleState(), [events.NodeNamed("n", "me", True), events.AgentGreeted(hello())])
     assert state.node.simulated
     assert state.node.hello == hello()
+
+
+def test_the_sweep_that_is_walked_stands_before_the_chosen_and_that_before_the_newest():
+    third = replace(OLD, sweep_id="s0")
+    assert SweepState((OLD, third)).shown is OLD
+    assert SweepState((OLD, third), chosen="s0").shown is third
+    assert SweepState((OLD, third), WALKED, "s0").shown is WALKED
+    assert SweepState((replace(WALKED, state="stopped"), OLD), WALKED).every == (WALKED, OLD)
+    assert SweepState().shown is None

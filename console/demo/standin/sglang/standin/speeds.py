@@ -14,11 +14,11 @@ def load_table():
 
 
 class Speed:
-    """One point of the table: tokens per cycle, and what a cycle lasts, in seconds."""
+    """One point of the table: tokens per cycle, and what a cycle lasts, in seconds. `env` is the server's."""
 
-    def __init__(self, table, wiring, steps, graphs, nccl_tuned):
+    def __init__(self, table, wiring, steps, graphs, env):
         row = _row([row for row in table["rows"] if row["wiring"] == wiring], steps)
-        factor = row.get("verify_factor", table["nccl"]["verify_factor"]) if nccl_tuned else 1.0
+        factor = 1.0 - (1.0 - _nccl_factor(table["nccl"], env)) * row.get("nccl_share", 1.0)
         eager = 0.0 if graphs else table["eager"]["target_ms"] + steps * table["eager"]["draft_step_ms"]
         self.steps = steps
         self.accept_len = min(row["accept_len"], steps + 1.0)
@@ -28,6 +28,13 @@ class Speed:
 
     def prefill_s(self, new_tokens):
         return (self.prefill["base_ms"] + self.prefill["per_token_ms"] * new_tokens) / 1000.0
+
+
+def _nccl_factor(table, env):
+    for name, factors in table.items():
+        if env.get(name):
+            return factors.get(env[name], 1.0)
+    return 1.0
 
 
 def _row(rows, steps):

@@ -22,8 +22,8 @@ def choose_speed(server_args, captured):
         wiring = "eagle_flag"
     else:
         wiring = "right" if captured == table["trained_layer_outputs"] else "wrong"
-    tuned = any(os.environ.get(name) for name in table["nccl"]["env"])
-    return Speed(table, wiring, server_args.speculative_num_steps or 0, not server_args.disable_cuda_graph, tuned)
+    steps, graphs = server_args.speculative_num_steps or 0, not server_args.disable_cuda_graph
+    return Speed(table, wiring, steps, graphs, os.environ)
 
 
 class Chunk:

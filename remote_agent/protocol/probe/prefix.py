@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Tuple
 
-from remote_agent.probe.spec import Prompt
+from remote_agent.protocol.probe.spec import Prompt
 
 PREFIX_IDS = 12
 """Ids put before a prompt: three different ids make 3 ** 12 = 531,441 prefixes."""

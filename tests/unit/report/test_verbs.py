@@ -1,0 +1,137 @@
+"""`runs`, `runs export` and `compare` over a journal of two runs of the pair: one plain, one with graphs off."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from console.cli import main
+from console.paths import locate
+from console.probe.metrics import measure
+from console.probe.trace import BlockTrace
+from console.probe.workload import Workload
+from console.store.journal import Journal
+from tests.unit.probe.runs import SPECULATIVE, line, pair_chunks, pair_request, stored, trace
+
+LOAD = Workload("input_ids", input_ids=((5, 17, 300),), max_new_tokens=400).identity()
+
+
+def spool(ids):
+    fields = {"block": 0, "index": 0, "warmup": False, "completion_tokens": 400, "e2e_s": 0.92}
+    told = pair_request()
+    request = line("request", **fields, chunks=pair_chunks(), meta_info=dict(told.meta_info), output_ids=ids)
+    block = line("block", block=0, requests=1, completion_tokens=400, wall_s=1.0, client_cpu_s=0.01)
+    return request + block + line("done", valid=True, why="")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A console whose journal holds three runs."""
+    monkeypatch.setenv("SPEC_CONSOLE_HOME", str(tmp_path))
+    blocks = tuple(BlockTrace(n, 1, 400, 1.0 + n / 100, 0.01) for n in range(3))
+    result = measure(trace(*(pair_request(block=n) for n in range(3)), blocks=blocks))
+    fast = dataclasses.replace(stored(1.0, run_id="fast-1", workload=LOAD, argv=SPECULATIVE), result=result)
+    slow = dataclasses.replace(
+        stored(1.0, run_id="slow-1", at=2000.0, workload=LOAD, argv=(*SPECULATIVE, "--disable-cuda-graph")),
+        result=dataclasses.replace(result, blocks=(40.0, 41.0, 39.0), output_tok_s=40.0),
+    )
+    with Journal(locate().database) as journal:
+        journal.add_run(fast, spool(list(range(400))))
+        journal.add_run(dataclasses.replace(fast, run_id="fast-2", at=1500.0, launch_id="again"), None)
+        journal.add_run(slow, spool([*range(120), *range(500, 780)]))
+    return tmp_path
+
+
+def run(*words):
+    """Exit code and what was printed on stdout."""
+    done = CliRunner().invoke(main, words)
+    return done.exit_code, done.stdout
+
+
+def told(*words):
+    code, text = run(*words, "--json")
+    return code, json.loads(text)
+
+
+def test_runs_alone_lists_as_runs_list_does(home):
+    code, text = run("runs")
+    assert code == 0
+    assert [row.split()[0] for row in text.splitlines()] == ["slow-1", "fast-2", "fast-1"]
+    assert run("runs", "--limit", "1") == run("runs", "list", "--limit", "1")
+    code, data = told("runs", "--node", "gpu-node-1")
+    assert (data["schema"], len(data["runs"])) == ("spec-console/runs/1", 3)
+
+
+def test_a_run_is_exported_to_stdout_or_to_a_new_file(home):
+    code, text = run("runs", "export", "fast-1", "--format", "bench_serving")
+    assert (code, json.loads(text)["completed"]) == (0, 1)
+    path = home / "run.csv"
+    assert run("runs", "export", "fast-1", "--format", "csv", "-o", str(path))[0] == 0
+    assert path.read_text().startswith("run,simulated,block")
+    assert run("runs", "export", "fast-1", "-o", str(path))[0] == 5, "nothing is written over"
+    code, data = told("runs", "export", "@1", "--format", "md")
+    assert (data["id"], data["format"], data["text"][:8]) == ("slow-1", "md", "# Probe ")
+    assert run("runs", "export", "fast-2", "--format", "jsonl")[0] == 2, "its traces were not kept"
+    assert run("runs", "export", "fast-1", "-o", str(home / "no" / "run.md"))[0] == 2
+
+
+def test_the_forms_that_the_verb_offers_are_those_that_there_are():
+    from console.cli.runs import FORMATS
+    from console.report import formats
+
+    assert tuple(formats.FORMATS) == FORMATS
+
+
+def test_a_comparison_shows_both_numbers_the_interval_and_the_outputs(home):
+    code, text = run("compare", "fast-1", "slow-1", "--varies", "disable_cuda_graph", "--outputs")
+    assert code == 0
+    assert "verdict slower" in text
+    assert "by block, n 3 and 3; a slowdown of" in text
+    assert "note: candidate: CUDA graphs off: not a benchmark (--disable-cuda-graph)" in text
+    assert "outputs: 0 of 1 the same; 120 of 400 tokens before they part" in text
+    assert "candidate 116 117 118 119 | 500 501 502 503" in text
+
+
+def test_several_runs_of_one_configuration_stand_on_a_side(home):
+    code, data = told("compare", "fast-1,fast-2", "slow-1")
+    assert (code, data["verdict"]) == (0, "withheld")
+    assert (data["launches"], data["n"], data["unit"]) == ([2, 1], [6, 3], "block")
+    assert data["baseline"]["id"] == "fast-1,fast-2"
+    assert run("compare", "fast-1,slow-1", "fast-2")[0] == 2
+    assert run("compare", "fast-1,fast-2", "slow-1", "--outputs")[0] == 2
+
+
+def test_graphs_off_against_on_is_judged_by_what_is_accepted(home):
+    code, data = told("compare", "fast-1", "slow-1", "--acceptance")
+    assert (code, data["verdict"]) == (0, "agree")
+    assert data["a"]["accept_len"] == data["b"]["accept_len"] == 400 / 86
+    assert data["outputs"]["divergences"][0]["at"] == 120
+    code, text = run("compare", "fast-1", "slow-1", "--acceptance", "--fail-if", "texts_differ")
+    assert code == 1
+    assert "acceptance agree" in text
+    assert "differs disable_cuda_graph: None | true" in text
+
+
+def test_a_golden_curve_is_a_line_and_a_broken_one_is_refused(home):
+    curve = home / "curve.yaml"
+    curve.write_text("name: the pair\ncurve: {5: 4.65}\n")
+    _, text = run("compare", "fast-1", "slow-1", "--golden", str(curve))
+    assert "golden the pair: accept_len 4.65 at 5 steps, measured 4.65 (+0.0 %)" in text
+    curve.write_text("name: the pair\n")
+    assert run("compare", "fast-1", "slow-1", "--golden", str(curve))[0] == 2
+    assert run("compare", "fast-1", "slow-1", "--golden", str(home / "none.yaml"))[0] == 2
+
+
+def test_a_comparison_is_a_markdown_note_too(home):
+    code, text = run("compare", "fast-1", "slow-1", "--markdown", "--outputs")
+    assert code == 0
+    assert text.startswith("# slow\\-1 against fast\\-1")
+    assert "## Outputs" in text
+
+
+@pytest.mark.parametrize(("word", "code"), [("withheld", 1), ("slower", 0)])
+def test_any_verdict_is_0_but_for_the_one_that_fails(home, word, code):
+    assert run("compare", "fast-1", "slow-1", "--fail-if", word)[0] == code
