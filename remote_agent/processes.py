@@ -52,9 +52,8 @@ def info(pid: int) -> Optional[ProcessInfo]:
     stat = _stat(pid)
     if not stat:
         return None
-    try:
-        uid = os.stat(f"/proc/{pid}").st_uid
-    except OSError:
+    uid = _uid(pid)
+    if uid is None:
         return None
     raw = _read_bytes(f"/proc/{pid}/cmdline", MAX_CMDLINE)
     argv = masked([part.decode("utf-8", "replace") for part in raw.rstrip(b"\0 ").split(b"\0")] if raw else [])
@@ -78,6 +77,14 @@ def info(pid: int) -> Optional[ProcessInfo]:
         rss_bytes=int(stat[21]) * _PAGE,
         pid_namespace=pid_namespace(pid),
     )
+
+
+def _uid(pid: int) -> Optional[int]:
+    """The account that it acts as. /proc/PID itself is root's for one that changed its account and is not dumpable."""
+    for line in _read(f"/proc/{pid}/status").splitlines():
+        if line.startswith("Uid:"):
+            return int(line.split()[2])
+    return None
 
 
 def environ(pid: int) -> Optional[Dict[str, str]]:
