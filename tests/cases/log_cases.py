@@ -160,6 +160,18 @@ LOG_CASES = (
         "H200 killed scheduler", "h200/tp2-scheduler-killed.log", "0.5.12.post1",
         (("rank-lost", "error"),), ("rank 1 was killed from outside", "rank 0 lost"),
     ),
+    Case(
+        "H200 illegal memory access", "h200/tp2-illegal-memory.log", "0.5.12.post1",
+        (("server-died", "error"),), ("an illegal memory access", "launch once more before looking further"),
+    ),
+    Case(
+        "H200 held memory", "h200/tp2-memory-unbalanced.log", "0.5.12.post1",
+        (("memory-unbalanced", "error"),), ("one GPU has less memory free than the others",),
+    ),
+    Case(
+        "H200 overlay under graphs", "h200/tp2-deepseek-eagle3-overlay.log", "0.5.12.post1",
+        (("debug-with-graphs", "warn"),), ("0 shape lines in 6 decode windows",),
+    ),
     Case("H200 baseline", "h200/tp4-baseline.log", "0.5.12.post1"),
     Case("H200 TP 4 debug", "h200/tp4-eagle3-debug.log", "0.5.12.post1"),
     Case("H200 TP 4", "h200/tp4-eagle3.log", "0.5.12.post1"),

@@ -44,6 +44,18 @@ COUNTS = {
         "access_log=1 blank=2 distributed=9 failure=3 kv_cache=10 load_weight=8 notice=2 pool=1 "
         "python_warning=11 server_args=1 shards=4 startup=50 torch_error=2 traceback=106 uvicorn=4"
     ),
+    "h200/tp2-illegal-memory.log": (
+        "access_log=1 blank=7 distributed=5 failure=2 kv_cache=5 load_weight=4 native_stack=48 pool=1 "
+        "python_warning=11 server_args=1 shards=2 startup=42 torch_error=3 uvicorn=4"
+    ),
+    "h200/tp2-memory-unbalanced.log": (
+        "blank=1 distributed=4 failure=3 notice=1 python_warning=11 server_args=1 startup=24 traceback=20"
+    ),
+    "h200/tp2-deepseek-eagle3-overlay.log": (
+        "access_log=10 decode_batch=6 distributed=9 failure=2 graph_capture=12 kv_cache=10 "
+        "load_weight=8 notice=5 overlay=2 pool=1 prefill_batch=4 progress=38 python_warning=19 "
+        "ready=1 server_args=1 shards=4 startup=54 tensor_shape=1160 unclaimed=1 uvicorn=4"
+    ),
     "h200/tp2-port-in-use.log": (
         "distributed=9 kv_cache=10 load_weight=8 notice=2 pool=1 python_warning=11 ready=1 server_args=1 "
         "shards=4 startup=47 uvicorn=6"
@@ -84,13 +96,14 @@ SEARCHES = {
     "eagle3_digest": rb"\[EAGLE3_DIGEST\] ",
     "distributed": rb"Init torch distributed|is using nccl==",
     "kv_cache": rb"KV Cache is allocated|Using KV cache dtype|Memory pool end",
-    "torch_error": rb"mat1 and mat2",
+    "torch_error": rb"mat1 and mat2|CUDA error: ",
 }
 """What each record of a kind holds, once: the same number from grep."""
 
 RIGHTLY_UNCLAIMED = {
     "h200/tp4-eagle3.log": ["  warnings.warn("],
     "h200/tp2-deepseek-eagle3-graphs.log": ["  warnings.warn("],
+    "h200/tp2-deepseek-eagle3-overlay.log": ["  warnings.warn("],
 }
 """Python's warning above each of these is glued behind a progress bar: nothing tells that the line is its source."""
 

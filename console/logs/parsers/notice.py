@@ -23,6 +23,7 @@ _NOTICES = (
         ),
     ),
     ("py_spy_missing", sentence("py-spy: command not found")),
+    ("cache_flushed", sentence("Cache flushed successfully!")),
 )
 
 
@@ -42,6 +43,7 @@ PARSER = Parser(
         "Max running requests is reset",
         "Custom allreduce",
         "Pyspy failed",
+        "Cache flushed",
     ),
     hints=("is in use. Waiting for",),
     parse=_parse,
