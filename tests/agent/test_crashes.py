@@ -165,6 +165,7 @@ async def test_a_crash_leaves_each_file_original_or_applied(connect, tmp_path, s
     assert await _crash(connect, PatchedTree(tmp_path), operation, f"{step}:{nth}"), "the step was reached"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving a file away needs root")
 @pytest.mark.parametrize("fault", ["apply.swapped:1", "restore.marked:1", "restore.swapping:1", "restore.closed:1"])
 async def test_a_crash_while_a_failed_application_is_taken_back_is_no_worse(connect, tmp_path, fault):
@@ -249,6 +250,7 @@ async def _assert_replaced(agent: Agent, tree: PatchedTree) -> None:
     ]
 
 
+@pytest.mark.slow
 async def test_two_crashes_in_a_row_are_one_crash(connect, tmp_path):
     tree = PatchedTree(tmp_path)
     operations = Operations(tree, connect)

@@ -62,6 +62,7 @@ def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
     assert (reverted["files"], len(reverted["overlays_removed"])) == ([], 1)
 
 
+@pytest.mark.slow
 def test_wrong_wiring_stops_the_runbook_with_the_first_cause(console):
     draft = console.home / "data" / "demo" / "drafts" / "output_100k_sglang_four_captures" / "4"
     sets = console.sets(f"speculative.draft_model_path={draft}")

@@ -25,6 +25,7 @@ def findings(console: Console, *sets: str) -> dict[str, dict[str, str]]:
     return {each["rule"]: each for each in told["findings"] if each["severity"] == "error"}
 
 
+@pytest.mark.slow
 def test_a_wrapper_whose_hook_was_taken_out(console):
     assert findings(console) == {}
     file = console.home / "data" / "demo" / "site" / "sglang" / "srt" / "models" / "kimi_k25.py"

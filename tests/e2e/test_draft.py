@@ -103,6 +103,7 @@ def test_a_link_is_refused_with_what_to_do(console):
     assert file.is_symlink()
 
 
+@pytest.mark.slow
 def test_an_edit_on_top_is_left_by_revert(console):
     file = _file(console)
     code, _, narration = console.run("draft", "set", *TARGET, "--ids", "1,29,57", "--yes")
@@ -134,6 +135,7 @@ def test_what_cannot_be_set(console, words, code, message):
     assert message in told["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_config_with_two_meanings_is_refused(console):
     file = _file(console)
     file.write_bytes(b'{"eagle_config": {}, "eagle_config": {"x": NaN}}')
@@ -142,6 +144,7 @@ def test_a_config_with_two_meanings_is_refused(console):
     assert "stands twice" in told["error"]["message"] or "NaN" in told["error"]["message"]
 
 
+@pytest.mark.slow
 def test_a_running_server_with_this_draft_is_named(console):
     code, started, narration = console.run("launch", "demo", PROFILE, "--yes", *console.sets())
     assert code == 0, narration

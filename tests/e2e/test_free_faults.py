@@ -198,14 +198,13 @@ async def freed(node: Node, **chosen: object) -> free_gpus.FreeOutcome:
 @pytest.mark.parametrize(
     ("launcher", "rank"),
     [
-        (DRAIN, PLAIN_RANK),
-        (DEAF, PLAIN_RANK),
-        (LEAVE, PLAIN_RANK),
-        (LEAVE, DEAF_RANK),
-        (FORK, PLAIN_RANK),
-        (LATE, DEAF_RANK),
+        pytest.param(DRAIN, PLAIN_RANK, id="drains"),
+        pytest.param(DEAF, PLAIN_RANK, id="ignores TERM", marks=pytest.mark.slow),
+        pytest.param(LEAVE, PLAIN_RANK, id="leaves orphans", marks=pytest.mark.slow),
+        pytest.param(LEAVE, DEAF_RANK, id="leaves deaf orphans"),
+        pytest.param(FORK, PLAIN_RANK, id="forks after TERM", marks=pytest.mark.slow),
+        pytest.param(LATE, DEAF_RANK, id="releases late", marks=pytest.mark.slow),
     ],
-    ids=["drains", "ignores TERM", "leaves orphans", "leaves deaf orphans", "forks after TERM", "releases late"],
 )
 async def test_ours_end_whatever_they_do_and_bystanders_live(world, bystander, launcher, rank):
     other = bystander(gpu=7)
@@ -236,6 +235,7 @@ async def test_a_launcher_that_was_sigkilled_leaves_orphans_that_are_still_ours(
     assert other.poll() is None
 
 
+@pytest.mark.slow
 async def test_a_stopped_process_is_killed(world):
     async with world.connect() as node:
         run = await world.launch(node)
@@ -306,6 +306,7 @@ async def test_free_acts_on_the_gpus_that_were_chosen(world):
         assert (await freed(node, gpus=(1,))).ok
 
 
+@pytest.mark.slow
 async def test_a_port_that_is_held_late_is_waited_for(world):
     port = free_port()
     code = f"""
@@ -358,6 +359,7 @@ async def test_the_agent_killed_in_mid_free_leaves_a_state_that_the_next_free_fi
         assert outcome.ok, outcome.proof
 
 
+@pytest.mark.slow
 async def test_a_lost_connection_sends_no_further_signal_and_the_next_free_finishes(world):
     async with world.connect(reconnect=True) as node:
         run = await world.launch(node, launcher=DEAF)
@@ -387,6 +389,7 @@ async def test_an_old_record_and_a_reused_pid_are_nobody(world):
         assert (await freed(node)).terminated == ()
 
 
+@pytest.mark.slow
 async def test_memory_that_the_driver_gives_back_ten_seconds_late_is_waited_for(world):
     world.slow_driver(10.0)
     async with world.connect() as node:
@@ -398,6 +401,7 @@ async def test_memory_that_the_driver_gives_back_ten_seconds_late_is_waited_for(
         assert any("used by no process that can be seen" in line for line in told), "the wait says what it waits for"
 
 
+@pytest.mark.slow
 async def test_memory_that_never_comes_back_is_a_verdict_with_whom_to_ask(world):
     world.slow_driver(1000.0)
     async with world.connect() as node:
@@ -410,6 +414,7 @@ async def test_memory_that_never_comes_back_is_a_verdict_with_whom_to_ask(world)
         assert "ask the node's admin" in gpu.reason
 
 
+@pytest.mark.slow
 async def test_sockets_that_wind_down_are_told(world):
     """Case C13: a restart on a port whose connections have not drained answered, and hung after a hundred requests."""
     port = free_port()
@@ -521,6 +526,7 @@ async def test_shared_memory_of_dead_pids_is_listed_and_swept_on_request_only(wo
             Path("/dev/shm", each).unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 async def test_every_free_is_in_the_journal_with_before_and_after(world):
     async with world.connect() as node:
         await world.launch(node)

@@ -73,6 +73,7 @@ def test_lines_are_chosen_by_words_kind_rank_time_and_number(console, log):
     assert told["lines"][0]["file"] == str(log)
 
 
+@pytest.mark.slow
 def test_a_wrong_pattern_time_or_choice_is_a_usage_error(console, log):
     for words in (["--grep", "(a"], ["--since", "yesterday"], ["-v"], ["--rank", "x"], ["--shapes", "--lines", "3"]):
         assert lines(console, "--file", str(log), *words, code=2) == []

@@ -68,6 +68,7 @@ def test_overlay_and_in_place_give_the_same_records_and_the_overlay_leaves_the_t
     assert tree(console) == before
 
 
+@pytest.mark.slow
 def test_an_overlay_of_a_file_that_moved_on_is_not_served(console):
     apply = ("patch", "apply", "demo", "--profile", PROFILE, "--delivery", "overlay", "--yes")
     assert console.run(*apply)[0] == 0
@@ -150,6 +151,7 @@ def test_the_hook_refuses_a_changed_original_by_itself(written):
     assert f"code {original}" in out
 
 
+@pytest.mark.slow
 def test_an_overlay_is_listed_kept_while_a_server_runs_from_it_and_collected_afterwards(console):
     assert console.run("patch", "apply", "demo", "--profile", PROFILE, "--yes")[0] == 0
     assert console.run("launch", "demo", PROFILE, "--yes", *console.sets())[0] == 0

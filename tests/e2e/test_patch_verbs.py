@@ -65,7 +65,7 @@ def a_diff(console: Console, path: Path, *, mended: str = "mended", old: str = A
     return path
 
 
-@pytest.mark.parametrize("delivery", ["overlay", "in-place"])
+@pytest.mark.parametrize("delivery", ["overlay", pytest.param("in-place", marks=pytest.mark.slow)])
 def test_an_own_patch_with_options_records_in_the_server_and_comes_off_again(console, delivery):
     own_patch(console)
     own_profile(console, ["eagle3-shapes", {"id": "my-rows", "on": 1, "first": 2, "missing": 1}])
@@ -111,6 +111,7 @@ def test_a_broken_own_patch_is_told_when_named_and_hides_no_other(console):
     assert console.run("status", "demo")[0] == 0
 
 
+@pytest.mark.slow
 def test_what_is_applied_is_still_known_when_its_folder_is_gone(console):
     form = own_patch(console)
     in_place = ("my-rows", "--all-models", "--delivery", "in-place")

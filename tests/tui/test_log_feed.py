@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+import pytest
+
 from console.actions.judging import judge_of
 from console.logs.history import LogHistory
 from console.tui import folding
@@ -15,8 +17,6 @@ from tests.tui.test_log_screen import here, story
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
-
-    import pytest
 
     from tests.tui.conftest import Demo
     from tests.tui.driver import Driver
@@ -106,6 +106,7 @@ async def test_a_file_that_is_not_there_is_awaited_and_nothing_leads_back_to_the
         await driver.pilot.pause()
 
 
+@pytest.mark.slow
 async def test_the_process_beside_is_started_anew_when_it_ends(demo, tmp_path: Path):
     path = tmp_path / "server.log"
     path.write_bytes(story())

@@ -233,6 +233,7 @@ async def test_a_line_is_copied_as_text_with_secrets_masked(forced):
         assert driver.app.clipboard == "ServerArgs(api_key='***', [bold]port[/]=1)"
 
 
+@pytest.mark.slow
 async def test_a_range_is_saved_to_a_new_file_of_this_user(forced, tmp_path: Path) -> None:
     path = tmp_path / "part.log"
     async with forced((80, 24)) as driver:
@@ -248,6 +249,7 @@ async def test_a_range_is_saved_to_a_new_file_of_this_user(forced, tmp_path: Pat
         await driver.until_shown("cannot be written")
 
 
+@pytest.mark.slow
 async def test_a_range_that_is_partly_on_the_node_is_saved_whole(forced, tmp_path: Path) -> None:
     data = b"".join(b"line %06d of the log\n" % n for n in range(3000))
     tail, path = 2900 * 23, tmp_path / "part.log"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from console.tui.widgets.log_view import LogView
 
 
+@pytest.mark.slow
 async def test_the_runbook_is_walked_by_keys_to_its_end(demo):
     async with demo.open() as driver:
         await driver.confirm("R")

@@ -84,6 +84,7 @@ def test_a_header_that_contradicts_itself_is_refused(header, says):
         read(header)
 
 
+@pytest.mark.slow
 def test_the_biggest_hostile_header_takes_bounded_memory():
     hostile = b'{"a":[' + b"[]," * ((MAX_HEADER_BYTES - 10) // 3) + b"1]}"
     tracemalloc.start()
