@@ -105,6 +105,7 @@ def patched(tmp_path, monkeypatch) -> Patched:
     return made
 
 
+@pytest.mark.slow
 async def test_a_console_that_is_killed_leaves_each_file_original_or_applied(patched):
     """Applying and reverting, each from where an undisturbed console left off."""
     for verb in (*(("overlay", "revert") if FULL else ()), "apply", "revert"):
@@ -171,6 +172,7 @@ async def test_the_next_connect_says_what_was_cut_short_and_finishes_it(patched)
     assert patched.hashes() == patched.before
 
 
+@pytest.mark.slow
 async def test_a_release_installed_over_a_patch_is_left_said_once_and_in_nobodys_way(patched):
     assert patched.console.run(*APPLY)[0] == 0
     model = patched.folder / "site/sglang/srt/models/llama_eagle3.py"

@@ -144,6 +144,7 @@ def test_explain_shows_each_anchor_with_file_and_line(console):
     assert f"+++ b/sglang/{TARGET}" in told["diff"]
 
 
+@pytest.mark.slow
 def test_an_import_is_kept_account_of_and_comes_off_to_the_byte(console, tmp_path):
     assert console.run("status", "demo")[0] == 0
     before = tree(console)

@@ -126,6 +126,7 @@ async def test_a_link_that_breaks_costs_no_block_and_doubles_none(node):
     assert blocks_told(said) == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.slow
 async def test_a_link_that_is_given_up_leaves_the_probe_to_be_adopted(node):
     async with open_node("demo", OPTIONS, reconnect=False) as first:
 

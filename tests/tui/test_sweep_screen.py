@@ -107,6 +107,7 @@ def test_before_anything_is_measured_there_is_nothing_to_draw():
     assert plot_of(one) is None, "a single point is no line"
 
 
+@pytest.mark.slow
 async def test_a_sweep_is_planned_confirmed_walked_and_taken_up_by_keys(demo, monkeypatch):
     profiles = demo.home / "config" / "profiles"
     profiles.mkdir(parents=True)
