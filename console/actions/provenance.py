@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from console.node.server_runs import visible_gpus
 from console.probe.fingerprint import Fingerprint, PatchRef
 
 if TYPE_CHECKING:
@@ -77,8 +78,6 @@ def _without_run_config(argv: list[str]) -> tuple[str, ...]:
 
 def _devices(sample: TelemetrySample, server: ServerRun, profile: Mapping[str, Any]) -> list[GpuSample]:
     """The GPUs that the server uses: those it was given, else the first ones; none where no record tells how many."""
-    listed = env_of(server).get("CUDA_VISIBLE_DEVICES", "")
-    chosen = [int(each) for each in listed.split(",") if each.isdigit()]
-    if chosen:
+    if chosen := visible_gpus(env_of(server)):
         return [gpu for gpu in sample.gpus if gpu.index in chosen]
     return sample.gpus[: profile.get("tp_size", 1)] if profile else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.actions import free_gpus
 from console.node.free_plan import FreePlan, FreeRequest
-from console.node.server_runs import how_it_ended
+from console.node.server_runs import how_it_ended, visible_gpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,13 +66,8 @@ async def plan(node: Node, server: str | None, port: int | None, grace_s: float)
 
 async def run(node: Node, plan: StopPlan, say: Say) -> StopOutcome:
     started = time.time()
-    request = FreeRequest(gpus=_gpus(plan.server), grace_s=plan.grace_s)
+    request = FreeRequest(gpus=visible_gpus(plan.server.env), grace_s=plan.grace_s)
     freed = await free_gpus.run(node, FreePlan(request, (plan.server,), (), ()), say)
     outcome = StopOutcome(await node.run_of(plan.server.run_id), freed)
     node.record(started, "stop", {"server": plan.server.run_id}, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
-
-
-def _gpus(run: ServerRun) -> tuple[int, ...]:
-    listed = run.env.get("CUDA_VISIBLE_DEVICES", "")
-    return tuple(int(each) for each in listed.split(",") if each.isdigit())

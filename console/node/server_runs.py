@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from remote_agent.protocol import ServerRun
 
 
@@ -16,3 +18,8 @@ def is_meant(run: ServerRun, word: str) -> bool:
 def how_it_ended(run: ServerRun) -> str:
     """As "exit code 3" or "signal 9"."""
     return f"exit code {run.exit_code}" if run.exit_code is not None else f"signal {run.exit_signal}"
+
+
+def visible_gpus(env: Mapping[str, str]) -> tuple[int, ...]:
+    """The GPUs that CUDA_VISIBLE_DEVICES lists by number; empty without it, and where it names them by UUID."""
+    return tuple(int(each) for each in env.get("CUDA_VISIBLE_DEVICES", "").split(",") if each.isdigit())
