@@ -162,6 +162,7 @@ async def test_the_log_of_a_run_is_picked_with_its_record(demo):
         await driver.put(ProfileSelected("kimi-k2.5-baseline"))
         await driver.confirm("L")
         await driver.until(lambda: driver.state.action.phase == "done")
+        await driver.until(lambda: driver.state.servers.newest_own is not None)
         run = driver.state.servers.newest_own
         await driver.press("2", "o", *"/nowhere/x.log", "enter")
         await driver.until(lambda: driver.state.log.path == "/nowhere/x.log")
