@@ -25,6 +25,23 @@ def reader_may_leave() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def write_out(text: str) -> None:
+    """Write to stdout, all of it.
+
+    Python's buffered writer (3.11, 3.13) loses bytes of a long text when a stop (Ctrl-Z, then `fg`) interrupts it in a
+    full pipe: the write comes back short.
+    """
+    sys.stdout.flush()
+    try:
+        fd = sys.stdout.fileno()
+    except (OSError, ValueError):  # no file, as under a test
+        sys.stdout.write(text)
+        return
+    left = memoryview(text.encode(sys.stdout.encoding or "utf-8", "replace"))
+    while left:
+        left = left[os.write(fd, left) :]
+
+
 async def while_somebody_reads(work: Coroutine[None, None, None]) -> None:
     """Do `work`; end it when the reader of stdout is gone, also while there is nothing to write."""
     import asyncio
