@@ -64,6 +64,11 @@ class Viewport:
         return max(0, end - self._held_end)
 
     @property
+    def _end_row(self) -> int:
+        """Where what is held ends. A choice goes on with what comes while it is held, and nobody asked for that yet."""
+        return self.rows.end_row if self.chosen is None else self._held_end
+
+    @property
     def current(self) -> Line | None:
         """The line that the cursor is on."""
         rows = self.rows
@@ -118,7 +123,7 @@ class Viewport:
             return
         self.hold()
         wanted = self.cursor + rows
-        if wanted >= self.rows.end_row:
+        if wanted >= self._end_row:
             self._grow_down()
         if rows > 0 and self.cursor == self.rows.end_row - 1 and not self._is_elsewhere:
             self.follow()
@@ -203,7 +208,7 @@ class Viewport:
     def _from(self, top: int) -> list[tuple[int, int]]:
         rows = self.rows
         down: list[tuple[int, int]] = []
-        for row in range(top, min(rows.end_row, top + self.height)):
+        for row in range(top, min(self._end_row, top + self.height)):
             down += [(row, piece) for piece in range(self._height_of(rows.line(row)))]
             if len(down) >= self.height:
                 break
@@ -218,6 +223,8 @@ class Viewport:
     def _grow_down(self) -> None:
         """Hold further rows: the live window's, or, where it has dropped them, the file's."""
         held = self._held
+        if self.chosen is not None:
+            self._held_end = self.chosen.end_row
         if held is None or self.chosen is not None:
             return
         if not self._is_elsewhere and self.live.first_row <= self.top:

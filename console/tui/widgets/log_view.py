@@ -221,7 +221,13 @@ class LogView(Widget, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         self.port.height = max(1, self.size.height)
         self._shown = self.port.shown()
-        return super().render_lines(crop)
+        if self.opacity < 1:
+            return super().render_lines(crop)
+        # There is no border, padding or tint: Textual's way through them is a quarter of the cost of a frame.
+        strips = [self.render_line(y) for y in crop.line_range]
+        if crop.column_span == (0, self.size.width):
+            return strips
+        return [strip.crop(*crop.column_span) for strip in strips]
 
     def notify_style_update(self) -> None:
         self._looks = None
@@ -284,7 +290,15 @@ class LogView(Widget, can_focus=True):
 
     def _looked_up(self) -> Looks:
         base = self.rich_style
-        return Looks(base, {name: base + self._style(name) for name in PARTS})
+        parts = {name: base + self._style(name) for name in PARTS}
+        return Looks(self._filtered(base), {name: self._filtered(style) for name, style in parts.items()})
+
+    def _filtered(self, style: Style) -> Style:
+        """The style as the terminal is to get it (no colour, ANSI colours): once, not for each row."""
+        strip = Strip([Segment(" ", style)])
+        for each in self.app.get_line_filters():
+            strip = strip.apply_filter(each, self.background_colors[1])
+        return next(iter(strip)).style or style
 
     def _style(self, name: str) -> Style:
         style = self.get_component_rich_style(f"log--{name}")
