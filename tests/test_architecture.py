@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,7 @@ LAYERS = [
 
 PURE = ("state", "node", "logs", "launch", "wiring", "patches", "probe", "lint", "report", "calibration")
 FORBIDDEN_IN_PURE = {"socket", "subprocess", "asyncio", "random", "time", "datetime", "threading", "httpx"}
+CHANGES_FILES = {"write_text", "write_bytes", "unlink", "mkdir"}
 READS_FILES = {
     "console/launch/library.py",
     "console/patches/folders.py",
@@ -67,16 +70,31 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def _imports(path: Path) -> list[str]:
-    found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(path)))
+
+
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
+    found: list[str] = []
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{_name(path)}:{node.lineno}: relative import"
             module = node.module or ""
             found += [f"{module}.{alias.name}" for alias in node.names] if module == "console" else [module]
-    return found
+    return tuple(found)
+
+
+def _calls(path: Path) -> list[ast.Call]:
+    return [node for node in _nodes(path) if isinstance(node, ast.Call)]
 
 
 CONSOLE = _sources("console")
@@ -84,85 +102,93 @@ AGENT = _sources("remote_agent")
 ALL = CONSOLE + AGENT
 
 
-@pytest.mark.parametrize("path", ALL, ids=_name)
-def test_each_dependency_has_one_home(path):
-    for module in _imports(path):
-        home = HOMES.get(module.split(".")[0])
-        assert home is None or _name(path).startswith(home), f"{module} belongs to {home}"
+def test_each_dependency_has_one_home():
+    strays = [
+        f"{_name(path)}: {module} belongs to {home}"
+        for path in ALL
+        for module in _imports(path)
+        if (home := HOMES.get(module.split(".")[0])) and not _name(path).startswith(home)
+    ]
+    assert not strays
 
 
-@pytest.mark.parametrize("path", CONSOLE, ids=_name)
-def test_imports_go_down_only(path):
-    parts = path.relative_to(ROOT / "console").parts
-    own = parts[0].removesuffix(".py")
-    if own == "__init__":
-        return
-    level = next(i for i, rooms in enumerate(LAYERS) if own in rooms)
-    for module in _imports(path):
-        head, _, rest = module.partition(".")
-        if head != "console" or not rest:
+def _level(room: str) -> int:
+    """The layer of a room; ValueError for one that is in none."""
+    for level, rooms in enumerate(LAYERS):
+        if room in rooms:
+            return level
+    raise ValueError(f"an unknown room: {room}")
+
+
+def test_imports_go_down_only():
+    strays = []
+    for path in CONSOLE:
+        own = path.relative_to(ROOT / "console").parts[0].removesuffix(".py")
+        if own == "__init__":
             continue
-        room = rest.split(".")[0]
-        if room == own:
+        for module in _imports(path):
+            head, _, rest = module.partition(".")
+            room = rest.split(".")[0]
+            if head == "console" and room and room != own and _level(room) <= _level(own):
+                strays.append(f"{_name(path)} ({own}) imports {module}")
+    assert not strays
+
+
+def test_the_console_knows_the_agents_protocol_alone():
+    strays = [
+        f"{_name(path)} imports {module}"
+        for path in CONSOLE
+        for module in _imports(path)
+        if module.startswith("remote_agent.") and not module.startswith("remote_agent.protocol")
+        if _name(path) != "console/remote/bundle.py"  # zips the sources, and so names the package
+    ]
+    assert not strays
+
+
+def test_the_agent_needs_the_standard_library_alone():
+    known = sys.stdlib_module_names | {"remote_agent", "pynvml"}
+    assert not [(_name(path), each) for path in AGENT for each in _imports(path) if each.split(".")[0] not in known]
+
+
+def test_the_agent_never_prints():
+    calls = ((_name(path), call.lineno) for path in AGENT for call in _calls(path) if _called(call) == "print")
+    assert not list(calls)
+
+
+def _called(call: ast.Call) -> str:
+    return getattr(call.func, "id", "")
+
+
+def test_pure_rooms_read_no_clock_file_or_socket():
+    strays = []
+    for path in CONSOLE:
+        name = _name(path)
+        if path.relative_to(ROOT).parts[1] not in PURE or name in READS_FILES or "/runtime/" in name:
             continue
-        theirs = next((i for i, rooms in enumerate(LAYERS) if room in rooms), None)
-        assert theirs is not None, f"{module}: an unknown room"
-        assert theirs > level, f"{_name(path)} ({own}) imports {module}"
+        strays += [f"{name} imports {each}" for each in _imports(path) if each.split(".")[0] in FORBIDDEN_IN_PURE]
+        for call in _calls(path):
+            if _called(call) == "open" or getattr(call.func, "attr", "") in CHANGES_FILES:
+                strays.append(f"{name}:{call.lineno} opens or changes a file")
+    assert not strays
 
 
-@pytest.mark.parametrize("path", CONSOLE, ids=_name)
-def test_the_console_knows_the_agents_protocol_alone(path):
-    if _name(path) == "console/remote/bundle.py":  # zips the sources, and so names the package
-        return
-    for module in _imports(path):
-        if module.startswith("remote_agent"):
-            assert module.startswith("remote_agent.protocol") or module == "remote_agent", module
+def test_no_file_is_too_long_to_live_in():
+    too_long = []
+    for path in ALL:
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        if lines > (MAX_APP_LINES if _name(path) == "console/tui/app.py" else MAX_LINES):
+            too_long.append(f"{_name(path)}: {lines}")
+    assert not too_long
 
 
-@pytest.mark.parametrize("path", AGENT, ids=_name)
-def test_the_agent_needs_the_standard_library_alone(path):
-    import sys
-
-    for module in _imports(path):
-        head = module.split(".")[0]
-        assert head in sys.stdlib_module_names | {"remote_agent", "pynvml"}, module
-
-
-@pytest.mark.parametrize("path", AGENT, ids=_name)
-def test_the_agent_never_prints(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        assert not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print")
-
-
-@pytest.mark.parametrize("path", [p for p in CONSOLE if p.relative_to(ROOT).parts[1] in PURE], ids=_name)
-def test_pure_rooms_read_no_clock_file_or_socket(path):
-    if _name(path) in READS_FILES or "/runtime/" in _name(path):
-        return
-    for module in _imports(path):
-        assert module.split(".")[0] not in FORBIDDEN_IN_PURE, module
-    calls = [n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call)]
-    for call in calls:
-        assert getattr(call.func, "id", "") != "open"
-        assert getattr(call.func, "attr", "") not in {"write_text", "write_bytes", "unlink", "mkdir"}
-
-
-@pytest.mark.parametrize("path", ALL, ids=_name)
-def test_no_file_is_too_long_to_live_in(path):
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    limit = MAX_APP_LINES if _name(path) == "console/tui/app.py" else MAX_LINES
-    assert lines <= limit, lines
-
-
-@pytest.mark.parametrize("path", ALL, ids=_name)
-def test_every_module_says_what_it_owns(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), "a module docstring"
+def test_every_module_says_what_it_owns():
+    assert not [_name(path) for path in ALL if not ast.get_docstring(_tree(path))]
 
 
 def test_no_name_says_nothing():
-    for path in ALL:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                assert not re.search(r"(Manager|Helper|Util|Utils|Handler)$", node.name), f"{_name(path)}: {node.name}"
+    says_nothing = re.compile(r"(Manager|Helper|Util|Utils|Handler)$")
+    classes = ((path, node) for path in ALL for node in _nodes(path) if isinstance(node, ast.ClassDef))
+    assert not [f"{_name(path)}: {node.name}" for path, node in classes if says_nothing.search(node.name)]
 
 
 PATTERN_KILL = re.compile(r"\b(pkill|killall|killall5|kill_by_name|fuser\s+-k)\b|pgrep[^\n]*\|\s*xargs")

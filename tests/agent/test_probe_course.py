@@ -127,6 +127,7 @@ def test_a_log_that_tells_nothing_leaves_its_lengths_open(probe, tmp_path, kind)
     assert (block.log_from, block.log_to) == (None, None)
 
 
+@pytest.mark.slow
 def test_many_streams_at_once_are_all_read(probe):
     load = dataclasses.replace(PAIR, requests_per_block=64, concurrency=64, blocks=1, warmup=0)
     with serve(pair()) as server:

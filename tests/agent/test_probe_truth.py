@@ -62,7 +62,10 @@ def first_ms(told):
     return 1000 * statistics.median(request["written"][0] - request["asked"][0] for request in told)
 
 
-@pytest.mark.parametrize(("is_cumulative", "streams"), [(True, 1), (False, 4)], ids=["cumulative", "incremental x 4"])
+@pytest.mark.parametrize(
+    ("is_cumulative", "streams"),
+    [pytest.param(True, 1, id="cumulative", marks=pytest.mark.slow), pytest.param(False, 4, id="incremental x 4")],
+)
 def test_rate_first_token_and_cycle_are_those_of_the_server(tmp_path, is_cumulative, streams):
     rate = dataclasses.replace(RATE, is_cumulative=is_cumulative, record=str(tmp_path / "sent"))
     probe = Probe(sys.executable, tmp_path)

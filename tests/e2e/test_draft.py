@@ -29,6 +29,7 @@ def _file(console: Console) -> Path:
     return Path(told["path"])
 
 
+@pytest.mark.slow
 def test_it_is_shown_set_and_taken_back_to_the_byte(console):
     code, told, narration = console.run("draft", "show", *TARGET)
     assert code == 0, narration

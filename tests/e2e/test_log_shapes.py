@@ -34,6 +34,7 @@ def lines(console: Console, *words: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_one_rank_that_is_wired_wrong_is_named_and_a_file_is_judged_by_the_checkpoints_that_it_names(console, tmp_path):
     assert console.run("patch", "apply", "demo", "--profile", PROFILE, "--yes")[0] == 0
     words = ("--yes", "--env", "SPEC_CONSOLE_DEMO_FAULT=rank5:widths", *console.sets())

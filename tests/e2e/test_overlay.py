@@ -47,6 +47,7 @@ def records(console: Console) -> tuple[set[tuple[object, ...]], str]:
     return {tuple(str(row[key]) for key in ROW) for row in told["shapes"]}, log
 
 
+@pytest.mark.slow
 def test_overlay_and_in_place_give_the_same_records_and_the_overlay_leaves_the_tree(console):
     assert console.run("status", "demo")[0] == 0
     before = tree(console)

@@ -80,6 +80,7 @@ def killed_at(console: Console, line: str, *words: str) -> str:
     return told
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_it_finds_the_best_point_and_measures_nothing_twice(console):
     console.env["SPEC_CONSOLE_DEMO_LOAD_S"] = "0.6"
     told = killed_at(console, "started server", "small", *AXES, *port_of(console))

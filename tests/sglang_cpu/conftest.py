@@ -41,14 +41,14 @@ class Site:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("XDG_", "SSH_AUTH"))}
         return {**kept, **self.sshd.environ(), "SPEC_CONSOLE_HOME": str(self.home)}
 
-    def run(self, *words: str) -> tuple[int, dict[str, Any], str]:
+    def run(self, *words: str, timeout_s: float = VERB_TIMEOUT_S) -> tuple[int, dict[str, Any], str]:
         """Run a verb with --json; its exit code, its object (empty when there is none), its narration."""
         done = subprocess.run(
             [sys.executable, "-c", "from console.cli import main; main()", *words, "--json"],
             env=self.environ(),
             capture_output=True,
             text=True,
-            timeout=VERB_TIMEOUT_S,
+            timeout=timeout_s,
             check=False,
         )
         return done.returncode, json.loads(done.stdout) if done.stdout.strip() else {}, done.stderr

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.sglang_cpu.conftest import Site
     from tests.sglang_cpu.wirings import Wiring
 
-pytestmark = [pytest.mark.sglang_cpu, pytest.mark.sshd, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.sglang_cpu, pytest.mark.sshd, pytest.mark.slow, pytest.mark.timeout(600)]
 
 FULL = os.environ.get("SPEC_CONSOLE_FULL") == "1"
 

@@ -24,7 +24,7 @@ from tests.sglang_cpu.told import KINDS, Told
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = [pytest.mark.sglang_cpu, pytest.mark.sshd, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.sglang_cpu, pytest.mark.sshd, pytest.mark.slow, pytest.mark.timeout(900)]
 
 FULL = os.environ.get("SPEC_CONSOLE_FULL") == "1"
 RANKS = (0, 1)

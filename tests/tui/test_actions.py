@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+import pytest
+
 from console.state.events import ProfileSelected
 from console.tui.modals.plan import PlanModal
 
@@ -59,6 +61,7 @@ async def test_patches_are_laid_over_the_tree_and_taken_back_by_their_keys(demo)
         await driver.until_shown("nothing applied by this account")
 
 
+@pytest.mark.slow
 async def test_patches_go_into_the_tree_by_another_key_and_every_screen_says_that_it_is_dirty(demo):
     async with demo.open() as driver:
         before = tree(demo.home)

@@ -37,6 +37,7 @@ async def grown(driver, log: Log, data: bytes) -> None:
     await driver.put(*log.fed())
 
 
+@pytest.mark.slow
 async def test_1019_it_does_not_fall_behind_and_says_how_far_it_is(demo, tmp_path: Path):
     """Logs were shown minutes late. Here ten thousand lines are on the screen as soon as they were written."""
     path = tmp_path / "server.log"
@@ -61,6 +62,7 @@ async def test_1019_what_is_not_here_yet_is_told(forced):
         assert "5 MiB behind" in driver.screen()
 
 
+@pytest.mark.slow
 async def test_1483_a_burst_loses_no_line(demo, tmp_path: Path):
     path = tmp_path / "server.log"
     path.write_bytes(b"")
@@ -149,6 +151,7 @@ async def test_3668_a_new_line_does_not_take_the_columns_back(forced):
         assert view.left == 40
 
 
+@pytest.mark.slow
 async def test_883_a_followed_log_opens_at_its_end_not_with_old_lines(demo, tmp_path: Path):
     path = tmp_path / "server.log"
     path.write_bytes(numbered(0, 200_000))
@@ -160,6 +163,7 @@ async def test_883_a_followed_log_opens_at_its_end_not_with_old_lines(demo, tmp_
         await driver.until_shown("line 0199999")
 
 
+@pytest.mark.slow
 async def test_846_no_line_is_shown_twice_where_the_tail_meets_what_is_followed(demo, tmp_path: Path):
     path = tmp_path / "server.log"
     path.write_bytes(numbered(0, 200_000))

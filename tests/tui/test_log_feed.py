@@ -55,6 +55,7 @@ async def test_what_the_process_beside_reads_is_what_the_parsers_read_here(demo,
         assert here(view).endswith("the first error"), "its marks came too"
 
 
+@pytest.mark.slow
 async def test_a_long_log_is_read_at_both_ends_and_what_is_not_counted_is_told(
     demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,7 +113,7 @@ async def test_the_process_beside_is_started_anew_when_it_ends(demo, tmp_path: P
     path.write_bytes(story())
     async with following(demo, path) as (driver, _view):
         await driver.until(lambda: counted(driver))
-        await driver.app._connected._bridge._feed.close()
+        await driver.app.connected._bridge._feed.close()
         with path.open("ab") as file:
             file.write(b"[2026-02-20 10:02:11 TP0] ERROR: afterwards\n")
         await driver.until(lambda: bool(driver.state.log.problem) or counted(driver))
@@ -120,6 +121,7 @@ async def test_the_process_beside_is_started_anew_when_it_ends(demo, tmp_path: P
         await driver.until(lambda: counted(driver) and driver.state.log.reading.records == records)
 
 
+@pytest.mark.slow
 async def test_a_file_is_judged_by_the_checkpoints_that_it_names_where_the_node_has_them(demo, tmp_path: Path):
     here, there = demo.home / "data" / "demo", tmp_path / "server.log"
     named = "model_path='{}/models/kimi-k2.5-int4', speculative_draft_model_path='{}/drafts/output_100k_sglang/4'"
