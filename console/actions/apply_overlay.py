@@ -38,7 +38,7 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
         await node.agent.put(hashes[path], data)
     await node.agent.write_overlay(built.name, hashes)
     outcome = await verify(node, plan.request)
-    told = {"plan": list(plan.lines()), "delivery": "overlay", "overlay": built.name}
+    told = {**plan.told(), "delivery": "overlay", "overlay": built.name}
     node.record(started, "patch apply", told, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
 

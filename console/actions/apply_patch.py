@@ -76,6 +76,11 @@ class PatchPlanView:
     def diff(self) -> str:
         return "".join(file.diff for plan in self.tree.plans for file in plan.files)
 
+    def told(self) -> dict[str, Any]:
+        """What the journal keeps of it: enough to do it again without us."""
+        ids = sorted({each.patch_id for each in self.tree.plans})
+        return {"plan": list(self.lines()), "patches": ids, "diff": self.diff()}
+
     def to_json(self) -> dict[str, Any]:
         return {
             "root": self.tree.root,
@@ -161,7 +166,7 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
         await node.agent.apply_files(plan.tree.root, ids, changes)
     before = {file.path: file.sha256_before for file in plan.changes}
     outcome = await verify(node, plan.request, before)
-    node.record(started, "patch apply", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
+    node.record(started, "patch apply", plan.told(), {"ok": outcome.ok, **outcome.to_json()})
     return outcome
 
 

@@ -134,7 +134,15 @@ async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
     say(f"started server {server.run_id}, pid {server.child.pid if server.child else '?'}, log {server.log_path}")
     for line in _inherited(server):
         say(line)
-    request = {"profile": plan.resolved.profile.name, "server": server.run_id, "allow": list(plan.allowed)}
+    request = {
+        "profile": plan.resolved.profile.name,
+        "sha256": plan.resolved.sha256,
+        "server": server.run_id,
+        "allow": list(plan.allowed),
+        "argv": list(command.argv),
+        "env": command.masked_env(),
+        "overlay": plan.record["overlay"],
+    }
     try:
         outcome = await follow_until_ready(node, server, plan.resolved.profile.ready_timeout_s, say)
     except ServerDied as error:

@@ -34,9 +34,9 @@ async def estimate(node: Node, resolved: ResolvedProfile, baseline: str, *, cycl
 
 def _ready_s(node: Node, profiles: tuple[str, ...]) -> Iterator[float]:
     """Seconds to ready of launches of these profiles, newest first."""
-    for action in node.journal.list_actions(node.name, limit=500):
+    for action in node.journal.list_actions(node.name, limit=500, verb="launch"):
         server = action.outcome.get("server")
-        if action.verb != "launch" or action.request.get("profile") not in profiles or not isinstance(server, dict):
+        if action.request.get("profile") not in profiles or not isinstance(server, dict):
             continue
         seconds = server.get("ready_s")
         if isinstance(seconds, int | float) and seconds > 0:

@@ -102,7 +102,33 @@ def on_node(name: str, options: Options, work: Callable[[Node], Awaitable[int]],
 
 
 def confirm(options: Options, lines: Iterable[str], plan_json: dict[str, Any], node: str | None) -> bool:
-    """Show the plan; True to go on. False after --dry-run. Raises Refused when nobody confirms."""
+    """Show the plan; True to go on. False after --dry-run. Raises Refused when nobody confirms.
+
+    The journal keeps the plan, and what was answered, before anything is done.
+    """
+    lines = list(lines)
+    try:
+        goes_on = _confirm(options, lines, plan_json, node)
+    except Refused as error:
+        keep_plan(options, lines, node, error.message)
+        raise
+    keep_plan(options, lines, node, "confirmed" if goes_on else "only shown")
+    return goes_on
+
+
+def keep_plan(options: Options, lines: list[str], node: str | None, answer: str) -> None:
+    """Keep a plan in the journal, and what became of it."""
+    import time
+
+    from console import paths
+    from console.store.journal import Journal
+
+    with Journal(paths.locate().database) as journal:
+        told = {"verb": options.verb, "plan": lines}
+        journal.add_action(time.time(), node or "", "plan", told, {"answer": answer})
+
+
+def _confirm(options: Options, lines: list[str], plan_json: dict[str, Any], node: str | None) -> bool:
     if options.dry_run:
         if options.as_json:
             emit(options, True, node, {"dry_run": True, "plan": [*map(plain, lines)], **plan_json})

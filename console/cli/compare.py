@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from console.cli._journal import open_journal
 from console.cli._shared import Options, emit, shared_options
 from console.units import format_number, format_percent, format_rate, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from console.probe.compare import Comparison
     from console.probe.outputs import OutputComparison
@@ -23,8 +24,7 @@ FAIL_IF = ("slower", "faster", "cant_tell", "withheld", "disagree", "texts_diffe
 
 
 @click.command("compare")
-@click.argument("baseline")
-@click.argument("candidate")
+@click.argument("runs", nargs=-1, required=True, metavar="[BASELINE] CANDIDATE")
 @click.option("--varies", multiple=True, help="Declare that this differs (default: the candidate's profile).")
 @click.option("--golden", type=click.Path(path_type=Path), help="A YAML file with a known curve of accept lengths.")
 @click.option("--outputs", "with_outputs", is_flag=True, help="Compare the greedy outputs too, token by token.")
@@ -32,17 +32,45 @@ FAIL_IF = ("slower", "faster", "cant_tell", "withheld", "disagree", "texts_diffe
 @click.option("--markdown", is_flag=True, help="Write the comparison as a Markdown note.")
 @click.option("--fail-if", type=click.Choice(FAIL_IF), help="Exit 1 then.")
 @shared_options
-def COMMAND(options: Options, baseline: str, candidate: str, acceptance: bool, **chosen: Any) -> int:
-    """Compare stored runs: ids, beginnings of ids, or @1 for the newest; several of one configuration with commas."""
-    from console import paths
-    from console.store.journal import Journal
-
-    with Journal(paths.locate().database) as journal:
-        sides = [[journal.get_run(each) for each in text.split(",")] for text in (baseline, candidate)]
+def COMMAND(options: Options, runs: tuple[str, ...], acceptance: bool, **chosen: Any) -> int:
+    """Compare stored runs: ids, beginnings of ids, or @1 for the newest; several of one configuration with commas.
+    Without BASELINE it is the pinned run of the candidate's node (`runs pin`).
+    """
+    with open_journal() as journal:
+        sides = _sides(journal, runs)
         outputs = _outputs(journal, sides) if acceptance or chosen["with_outputs"] else None
     if acceptance:
         return _tell_acceptance(options, sides, outputs, chosen)
     return _tell_comparison(options, sides, outputs, chosen)
+
+
+def _sides(journal: Journal, references: tuple[str, ...]) -> list[list[StoredRun]]:
+    """The runs on either side. Raises UsageError where a baseline is neither named nor pinned."""
+    from console.errors import UsageError
+    from console.probe.baseline import pinned_baseline
+
+    if len(references) > 2:
+        raise UsageError("two sides are compared", "Several runs of one side: compare RUN,RUN RUN.")
+    sides = [[journal.get_run(each) for each in text.split(",")] for text in references]
+    if len(sides) == 1:
+        candidate = sides[0][0]
+        pinned = [journal.get_run(each) for each in journal.pins(candidate.node)]
+        baseline = pinned_baseline(candidate, pinned)
+        if baseline is None:
+            raise UsageError(
+                f"no baseline is named, and none is pinned on {candidate.node}",
+                "compare BASELINE CANDIDATE, or `spec-console runs pin RUN` first.",
+            )
+        sides.insert(0, [baseline])
+    return sides
+
+
+def _keep(found: Comparison, varies: Sequence[str]) -> None:
+    import time
+
+    outcome = {"verdict": found.verdict, "why": found.why, "difference": found.contrast.difference}
+    with open_journal() as journal:
+        journal.add_verdict(time.time(), found.baseline, found.candidate, varies, outcome)
 
 
 def _tell_comparison(
@@ -55,7 +83,9 @@ def _tell_comparison(
 
     golden = golden_of(yaml_file.load_file(chosen["golden"])) if chosen["golden"] else None
     baselines, candidates = sides
-    found = compare_pools(baselines, candidates, chosen["varies"] or _declared(candidates[0].profile), golden)
+    varies = chosen["varies"] or _declared(candidates[0].profile)
+    found = compare_pools(baselines, candidates, varies, golden)
+    _keep(found, varies)
     told = {"outputs": outputs.to_json()} if outputs else {}
     if options.as_json:
         emit(options, True, None, {**found.to_json(), **told})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from console.cli._shared import Options, confirm, node_argument, on_node, report, say, shared_options
+from console.cli._shared import Options, confirm, keep_plan, node_argument, on_node, report, say, shared_options
 
 if TYPE_CHECKING:
     from console.actions.node import Node
@@ -49,4 +49,6 @@ async def _launch(
     if not plan.errors or options.dry_run:
         if not confirm(options, plan.lines(), plan.to_json(), node.name):
             return 0
+    else:
+        keep_plan(options, list(plan.lines()), node.name, "refused: an error finding")
     return report(options, node.name, await launch_server.run(node, plan, say))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from console.cli._journal import open_journal
 from console.cli._shared import Options, confirm, on_node, report, say, shared_options
 from console.errors import UsageError
 
@@ -107,15 +108,13 @@ def _probe_url(options: Options, url: str, load: dict[str, Any], key_variable: s
     import asyncio
     import os
 
-    from console import paths
     from console.actions import probe_url
-    from console.store.journal import Journal
 
     plan = probe_url.plan(url, load, os.environ, key_variable)
     # Nobody knows whose it is, so it is not taken for ours.
     if not confirm(options, plan.lines(), {}, None):
         return 0
-    with Journal(paths.locate().database) as journal:
+    with open_journal() as journal:
         return report(options, None, _beside(curve, asyncio.run(probe_url.run(journal, plan, say))))
 
 

@@ -1,16 +1,26 @@
-"""runs, runs export RUN: the stored runs, newest first, and one of them as a file."""
+"""runs: the stored runs, newest first; what stands on one (tags, note, pin); one of them as a file."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from console.cli._journal import open_journal
 from console.cli._shared import Options, emit, say, shared_options
 from console.units import format_number, format_rate, plain
 
-FORMATS = ("md", "jsonl", "csv", "bench_serving", "guidellm")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from console.probe.stored import StoredRun
+    from console.report.formats import Exported
+    from console.store.journal import Journal
+    from console.store.labels import RunLabels
+
+FORMATS = ("markdown", "json", "script", "jsonl", "csv", "bench_serving", "guidellm", "md")
 
 
 class _Runs(click.Group):
@@ -23,64 +33,183 @@ class _Runs(click.Group):
 
 @click.group("runs", cls=_Runs)
 def COMMAND() -> None:
-    """List stored probe runs (`runs` alone does), or export one."""
+    """List stored probe runs (`runs` alone does), label one, delete one, or export one.
+
+    RUN is an id, the beginning of one, or @N for the N-th newest from @1.
+    """
 
 
 @COMMAND.command("list")
 @click.option("--node", "of_node", help="Only runs on this node.")
-@click.option("--limit", type=int, default=50, show_default=True)
+@click.option("--search", default="", metavar="TEXT", help="Only runs that have all its words anywhere.")
+@click.option("--tag", "tags", multiple=True, help="Only runs with this tag.")
+@click.option("--deleted", is_flag=True, help="The deleted ones instead.")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @shared_options
-def _list(options: Options, of_node: str | None, limit: int) -> int:
+def _list(options: Options, of_node: str | None, limit: int, **wanted: Any) -> int:
     """List stored probe runs."""
-    from console import paths
-    from console.store.journal import Journal
+    from console.store.labels import RunLabels
 
-    with Journal(paths.locate().database) as journal:
-        runs = journal.list_runs(of_node, limit=limit)
+    with open_journal() as journal:
+        runs, labels = journal.list_runs(of_node, limit=limit, **wanted), journal.labels(of_node)
     if options.as_json:
-        emit(options, True, None, {"runs": [run.to_json() for run in runs]})
+        emit(options, True, None, {"runs": [_json(run, labels.get(run.run_id, RunLabels())) for run in runs]})
         return 0
     for run in runs:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.at))
-        simulated = " SIMULATED" if run.fingerprint.simulated else ""
-        valid = "" if run.result.valid else " INVALID"
-        numbers = f"{format_rate(run.result.output_tok_s)} accept_len {format_number(run.result.accept_len)}"
-        click.echo(plain(f"{run.run_id} {when} {run.node} {run.profile} {numbers}{valid}{simulated}"))
+        click.echo(plain(_line(run, labels.get(run.run_id, RunLabels()))))
     return 0
+
+
+@COMMAND.command("tag")
+@click.argument("run")
+@click.argument("tags", nargs=-1, required=True)
+@shared_options
+def _tag(options: Options, run: str, tags: tuple[str, ...]) -> int:
+    """Put tags on a run."""
+    return _label(options, run, lambda journal, run_id: journal.tag(run_id, tags))
+
+
+@COMMAND.command("untag")
+@click.argument("run")
+@click.argument("tags", nargs=-1, required=True)
+@shared_options
+def _untag(options: Options, run: str, tags: tuple[str, ...]) -> int:
+    """Take tags off a run."""
+    return _label(options, run, lambda journal, run_id: journal.untag(run_id, tags))
+
+
+@COMMAND.command("note")
+@click.argument("run")
+@click.argument("text")
+@shared_options
+def _note(options: Options, run: str, text: str) -> int:
+    """Put a note on a run in place of the one before; "" takes it off."""
+    return _label(options, run, lambda journal, run_id: journal.set_note(run_id, text))
+
+
+@COMMAND.command("pin")
+@click.argument("run")
+@shared_options
+def _pin(options: Options, run: str) -> int:
+    """Make a run the baseline of its node, wherever none is named."""
+    return _label(options, run, lambda journal, run_id: journal.pin(run_id, time.time()))
+
+
+@COMMAND.command("unpin")
+@click.argument("run")
+@shared_options
+def _unpin(options: Options, run: str) -> int:
+    """Take the pin off a run."""
+    return _label(options, run, lambda journal, run_id: journal.pin(run_id, None))
+
+
+@COMMAND.command("delete")
+@click.argument("run")
+@shared_options
+def _delete(options: Options, run: str) -> int:
+    """Take a run out of every list and comparison; `runs undelete` brings it back."""
+    code = _label(options, run, lambda journal, run_id: journal.delete(run_id, time.time()))
+    if not options.as_json:
+        say("nothing of it is removed: `runs undelete` brings it back")
+    return code
+
+
+@COMMAND.command("undelete")
+@click.argument("run", default="")
+@shared_options
+def _undelete(options: Options, run: str) -> int:
+    """Bring back a deleted run; without RUN, that which was deleted last."""
+    with open_journal() as journal:
+        run_id = journal.undelete(run)
+    return _label(options, run_id, lambda _journal, _run_id: None)
 
 
 @COMMAND.command("export")
 @click.argument("run")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="md", show_default=True)
+@click.option("--format", "form", type=click.Choice(FORMATS), default="markdown", show_default=True)
 @click.option("-o", "--output", "path", type=click.Path(path_type=Path), help="A new file; without it, stdout.")
 @shared_options
 def _export(options: Options, run: str, form: str, path: Path | None) -> int:
-    """Write a stored run as a note (md), raw traces (jsonl), a row a request (csv), or for other tools' readers."""
-    from console import paths
+    """Write a stored run as a note with pictures (markdown), a shell script that measures it anew without this program
+    (script), one object (json), raw traces (jsonl), a row a request (csv), or for other tools' readers.
+    """
     from console.report.formats import export
-    from console.store.journal import Journal
 
-    with Journal(paths.locate().database) as journal:
+    with open_journal() as journal:
         stored = journal.get_run(run)
-        text = export(form, stored, journal.spool(stored.run_id))
+        found = export(form, stored, journal.spool(stored.run_id), journal.context(stored))
     if path is not None:
-        _write_new(path, text)
-        say(f"wrote {path}")
+        written = _write(path, found)
+        say(f"wrote {', '.join(written)}")
     if options.as_json:
-        told = {"path": str(path)} if path is not None else {"text": text}
+        told = {"path": str(path)} if path is not None else {"text": found.text}
         emit(options, True, None, {"id": stored.run_id, "format": form, **told})
     elif path is None:
-        click.echo(text, nl=False)
+        click.echo(found.text, nl=False)
     return 0
 
 
-def _write_new(path: Path, text: str) -> None:
-    from console.errors import Refused, UsageError
+def _label(options: Options, reference: str, change: Callable[[Journal, str], None]) -> int:
+    """Change what stands on a run, and show it as it is then."""
+    from console.store.labels import RunLabels
+
+    with open_journal() as journal:
+        run = journal.get_run(reference)
+        change(journal, run.run_id)
+        labels = journal.labels(run.node).get(run.run_id, RunLabels())
+    if options.as_json:
+        emit(options, True, None, {"id": run.run_id, **_labels_json(labels)})
+    else:
+        click.echo(plain(_line(run, labels)))
+    return 0
+
+
+def _json(run: StoredRun, labels: RunLabels) -> dict[str, Any]:
+    return {**run.to_json(), **_labels_json(labels)}
+
+
+def _labels_json(labels: RunLabels) -> dict[str, Any]:
+    return {"tags": list(labels.tags), "note": labels.note, "pinned": labels.pinned}
+
+
+def _line(run: StoredRun, labels: RunLabels) -> str:
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.at))
+    numbers = f"{format_rate(run.result.output_tok_s)} accept_len {format_number(run.result.accept_len)}"
+    words = (
+        *("" if run.result.valid else "INVALID", "SIMULATED" if run.fingerprint.simulated else ""),
+        *("PINNED" if labels.pinned else "", *(f"#{tag}" for tag in labels.tags), labels.note),
+    )
+    return " ".join([run.run_id, when, run.node, run.profile, numbers, *filter(None, words)])
+
+
+def _write(path: Path, found: Exported) -> list[str]:
+    """Write the file, and the pictures that it shows beside it. Raises Refused where one is there already."""
+    pictures = {path.with_name(f"{path.stem}-{name}.svg"): svg for name, svg in found.pictures.items()}
+    text = found.text_for(path.stem)
+    for each in (path, *pictures):
+        _check_new(each)
+    for target, content in {path: text, **pictures}.items():
+        _write_new(target, content, executable=found.executable)
+    return [str(each) for each in (path, *pictures)]
+
+
+def _check_new(path: Path) -> None:
+    from console.errors import Refused
+
+    if path.exists() or path.is_symlink():
+        raise Refused(f"{path} is there already", "Nothing is written over: choose another name.")
+
+
+def _write_new(path: Path, text: str, *, executable: bool) -> None:
+    from console.errors import UsageError
 
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
+        if executable:
+            path.chmod(0o755)
     except FileExistsError:
-        raise Refused(f"{path} is there already", "Nothing is written over: choose another name.") from None
+        _check_new(path)
+        raise
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None

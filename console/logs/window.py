@@ -143,6 +143,10 @@ class LineWindow:
         """Return a row. Raises IndexError when it is not kept."""
         return self._blocks[self._block_of(row)].line(row)
 
+    def first_of(self, epoch: int) -> Line | None:
+        """Return the first row of an epoch that is kept: its note of why it began, unless that is gone."""
+        return next((block.line(block.first_row) for block in self._blocks if block.epoch == epoch), None)
+
     def lines(self, first: int, end: int) -> Iterator[tuple[int, Line]]:
         """Rows from `first` on with their numbers, as far as they are kept."""
         row = max(first, self.first_row)

@@ -6,6 +6,7 @@ from email.utils import formatdate
 from typing import TYPE_CHECKING
 
 from console.probe.compare import marks
+from console.probe.context import NO_CONTEXT
 from console.probe.speculation import speculation_of
 from console.report.escape import markdown
 from console.units import NONE, format_number, format_percent, format_rate
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from console.probe.compare import Comparison
+    from console.probe.context import RunContext
     from console.probe.distribution import Distribution
     from console.probe.fingerprint import Fingerprint
     from console.probe.outputs import OutputComparison
@@ -23,12 +25,13 @@ SHOWN = 20
 """Divergences that a note lists."""
 
 
-def run_note(run: StoredRun) -> str:
+def run_note(run: StoredRun, context: RunContext = NO_CONTEXT) -> str:
     """Return a note of one run."""
     return _text(
         [
             f"# Probe run {markdown(run.run_id)}",
             *_warnings([run]),
+            *_labels(context),
             *_table(["measured", "value"], _measured([run])),
             *_section("Notes", [f"- {markdown(note)}" for note in run.result.notes]),
             *_section("Provenance", _table(["what", "value"], _provenance([run]))),
@@ -51,7 +54,7 @@ def comparison_note(found: Comparison, outputs: OutputComparison | None = None) 
             *_section("Differs", _table(["what", "baseline", "candidate", "declared"], _differences(found))),
             *(_section("Outputs", _outputs(outputs)) if outputs else []),
             *_section("Notes", [f"- {markdown(note)}" for note in found.notes]),
-            *_section("Provenance", _table(["what", "baseline", "candidate"], _provenance(runs))),
+            *_folded("Provenance", _table(["what", "baseline", "candidate"], _provenance(runs))),
         ]
     )
 
@@ -67,6 +70,19 @@ def _text(paragraphs: Iterable[str]) -> str:
 
 def _section(title: str, body: Sequence[str]) -> list[str]:
     return [f"## {title}", *body] if body else []
+
+
+def _folded(title: str, body: Sequence[str]) -> list[str]:
+    """A section that a pull request shows closed."""
+    return [f"<details><summary>{title}</summary>", *body, "</details>"] if body else []
+
+
+def _labels(context: RunContext) -> Iterator[str]:
+    if context.note:
+        yield f"Note: {markdown(context.note)}"
+    words = ("pinned as baseline" if context.pinned else "", ", ".join(context.tags))
+    if any(words):
+        yield f"Tags: {markdown(', '.join(filter(None, words)))}"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

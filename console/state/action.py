@@ -41,8 +41,8 @@ def _ended(state: ActionState, event: Event) -> ActionState:
         case ActionFinished(ok, proof, lines):
             kept = (*state.lines, *lines)[-LINES_LIMIT:]
             return replace(state, phase="done" if ok else "failed", outcome=proof, lines=kept)
-        case ActionFailed(message):
-            return replace(state, phase="failed", outcome=message)
+        case ActionFailed(message, unknown):
+            return replace(state, phase="unknown" if unknown else "failed", outcome=message)
         case ActionCancelled():
             return replace(state, phase="cancelled", outcome="a server that it had started stays; a probe is ended")
     return state

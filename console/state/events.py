@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.state.replay_state import ReplayMoved
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from console.node.holders import Holder
     from console.state.log_state import LogDoor
     from console.state.model import LaunchView, PatchFile, ProfileView, Severity, Step
+    from console.state.nodes_state import NodeTab
     from console.state.runs_state import ComparisonView, RunView
     from console.state.sweep_state import SweepView
     from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
@@ -29,11 +32,33 @@ class NodeNamed:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadonlySet:
+    """The console began to refuse every change, for this reason; without one it allows them again."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodesSeen:
+    """Another node was looked at, or one of several nodes changed; `shown` is the place of the one that is seen."""
+
+    tabs: tuple[NodeTab, ...]
+    shown: int
+
+
+@dataclass(frozen=True, slots=True)
 class LinkChanged:
     """The connection went over to another state."""
 
     name: str
     reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSilent:
+    """Nothing was heard of the node for this many seconds: what is shown of it is that old."""
+
+    age_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +144,10 @@ class ActionFinished:
 
 @dataclass(frozen=True, slots=True)
 class ActionFailed:
-    """The action or its planning ended with an error."""
+    """The action or its planning ended with an error; `unknown`: whether it was done is not known."""
 
     message: str
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +307,10 @@ class Noticed:
 
 Event = (
     NodeNamed
+    | ReadonlySet
+    | NodesSeen
     | LinkChanged
+    | LinkSilent
     | AgentGreeted
     | TelemetrySampled
     | InventoryRead
@@ -313,7 +342,8 @@ Event = (
     | LogJudged
     | LogFailed
     | Noticed
+    | ReplayMoved
 )
 
-LATEST = (TelemetrySampled, InventoryRead, LogFed, LogFolded, SweepMoved)
+LATEST = (TelemetrySampled, InventoryRead, LogFed, LogFolded, SweepMoved, NodesSeen)
 """Of these only the newest counts: who collects events before folding them may drop the older ones."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from console.state.log_state import LogState
+from console.state.nodes_state import NodesState
+from console.state.replay_state import ReplayState
 from console.state.runs_state import RunsState
 from console.state.sweep_state import SweepState
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
 
 StepName = Literal["waiting", "running", "done", "failed", "skipped"]
-Phase = Literal["idle", "planning", "running", "done", "failed", "cancelled"]
+Phase = Literal["idle", "planning", "running", "done", "failed", "unknown", "cancelled"]
 Severity = Literal["error", "warn", "info"]
 
 
@@ -29,6 +31,8 @@ class LinkState:
 
     name: str = "connecting"
     reason: str = ""
+    age_s: float = 0.0
+    """How old what is shown of the node is; 0 while it is heard."""
 
     @property
     def is_up(self) -> bool:
@@ -46,6 +50,14 @@ class NodeState:
     facts: NodeFacts | None = None
     ledger: tuple[LedgerEntry, ...] = ()
     """Files of the node that are changed by us now: it is dirty while there is one."""
+    readonly: str = ""
+    """Why this console refuses every change; empty when it does not."""
+
+    @property
+    def why_readonly(self) -> str:
+        """Why nothing may be changed: this console's reason, else the agent's; empty when it may."""
+        agents = self.hello.readonly_reason if self.hello and self.hello.readonly else ""
+        return self.readonly or agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +244,7 @@ class ConsoleState:
 
     link: LinkState = field(default_factory=LinkState)
     node: NodeState = field(default_factory=NodeState)
+    nodes: NodesState = field(default_factory=NodesState)
     gpus: GpuState = field(default_factory=GpuState)
     servers: ServersState = field(default_factory=ServersState)
     runbook: RunbookState = field(default_factory=RunbookState)
@@ -242,3 +255,4 @@ class ConsoleState:
     sweep: SweepState = field(default_factory=SweepState)
     log: LogState = field(default_factory=LogState)
     notices: NoticesState = field(default_factory=NoticesState)
+    replay: ReplayState = field(default_factory=ReplayState)

@@ -86,6 +86,11 @@ class RunView:
     marks: tuple[str, ...] = ()
     """Why its speed is not to be quoted."""
     notes: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    note: str = ""
+    """The user's own."""
+    pinned: bool = False
+    """A baseline for where none is named."""
 
 
 @dataclass(frozen=True, slots=True)

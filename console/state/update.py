@@ -5,7 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from console.state import action, gpus, link, log, node, notices, patches, profiles, runbook, runs, servers, sweep
+from console.state import (
+    action,
+    gpus,
+    link,
+    log,
+    node,
+    nodes,
+    notices,
+    patches,
+    profiles,
+    replay,
+    runbook,
+    runs,
+    servers,
+    sweep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -16,6 +31,7 @@ if TYPE_CHECKING:
 REDUCERS: dict[str, Callable[[Any, Any], Any]] = {
     "link": link.reduce,
     "node": node.reduce,
+    "nodes": nodes.reduce,
     "gpus": gpus.reduce,
     "servers": servers.reduce,
     "runbook": runbook.reduce,
@@ -26,6 +42,7 @@ REDUCERS: dict[str, Callable[[Any, Any], Any]] = {
     "sweep": sweep.reduce,
     "log": log.reduce,
     "notices": notices.reduce,
+    "replay": replay.reduce,
 }
 """Slice name → its reducer."""
 

@@ -8,6 +8,7 @@ import sqlite3
 from typing import TYPE_CHECKING
 
 from console.errors import ConsoleError, Refused, UsageError
+from console.store import damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,30 +60,52 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (sweep_id, number)
         )""",
     ),
+    (
+        "ALTER TABLE runs ADD COLUMN note TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE runs ADD COLUMN pinned_at REAL",
+        "ALTER TABLE runs ADD COLUMN deleted_at REAL",
+        """CREATE TABLE run_tags (
+            run_id TEXT NOT NULL,
+            tag TEXT NOT NULL,
+            PRIMARY KEY (run_id, tag)
+        )""",
+    ),
 )
 """Step i leads from schema i to i + 1 (`PRAGMA user_version`). A step that was released is never changed."""
 
 SCHEMA = len(MIGRATIONS)
 
-_CORRUPT = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _IN_USE = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def open_database(path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> sqlite3.Connection:
+def open_database(path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> tuple[sqlite3.Connection, Path | None]:
     """Open or create the file, 0600 in a 0700 folder, in WAL mode, with the newest schema.
+
+    A damaged file is set aside first; where it lies now is the second value, else None.
 
     Raises:
         ConsoleError: see `explained`; UsageError where the file is of a newer console.
     """
     with explained(path):
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make_private(path)
-        connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
+        aside = damage.set_aside(path) if damage.is_suspected(path) else None
         try:
-            _prepare(connection, path)
-        except BaseException:
-            connection.close()
-            raise
+            return _connect(path, busy_timeout_s), aside
+        except sqlite3.DatabaseError as error:
+            if not damage.is_damage(error):
+                raise
+        aside = damage.set_aside(path)
+        return _connect(path, busy_timeout_s), aside
+
+
+def _connect(path: Path, busy_timeout_s: float) -> sqlite3.Connection:
+    _make_private(path)
+    connection = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
+    try:
+        _prepare(connection, path)
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -92,7 +115,7 @@ def explained(path: Path) -> Iterator[None]:
 
     Raises:
         Refused: another console holds the file.
-        UsageError: it is not a journal, or damaged.
+        UsageError: it is damaged.
         ConsoleError: it cannot be opened, read or written.
     """
     try:
@@ -159,9 +182,10 @@ def _explain(error: sqlite3.Error, path: Path) -> ConsoleError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # the low byte is the primary code
     if code in _IN_USE:
         return Refused(f"The journal {path} is held by another process.", "Try again when its write is done.")
-    if code in _CORRUPT:
+    if damage.is_damage(error):
+        damage.suspect(path)
         return UsageError(
-            f"The journal {path} is damaged or not a journal: {error}.",
-            "Move it away; the next start makes a new one. Stored baselines are lost with it.",
+            f"The journal {path} is damaged: {error}.",
+            "The next start sets the file aside, whole, and begins a new one.",
         )
     return ConsoleError(f"The journal {path} failed: {error}.", "Check the free space and the rights of its folder.")

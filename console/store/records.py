@@ -17,13 +17,19 @@ class Records:
 
     def __init__(self, path: Path, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = path
-        self._connection = open_database(path, busy_timeout_s)
+        self._connection, aside = open_database(path, busy_timeout_s)
+        self._warning = f"{path} was damaged: it is kept as {aside.name}, and a new journal is begun." if aside else ""
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def told_once(self) -> str:
+        """Return what a user must be told of the file; empty when there is nothing, or when it was asked before."""
+        warning, self._warning = self._warning, ""
+        return warning
 
     def close(self) -> None:
         """Close the file."""
@@ -41,7 +47,7 @@ class Records:
     def _damaged(self, number: object, error: Exception) -> UsageError:
         return UsageError(
             f"The journal {self.path} holds a record that cannot be read: {number} ({error}).",
-            "Move the file away; the next start makes a new one.",
+            "The rest of the journal is whole. Move the file away to begin a new one.",
         )
 
 

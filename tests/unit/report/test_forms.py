@@ -141,18 +141,18 @@ def test_raw_traces_come_with_their_provenance_and_without_control_characters():
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_form_is_written_from_a_spool(name):
     run = dataclasses.replace(stored(*BASE), result=measure(trace(pair_request())))
-    text = export(name, run, SPOOL)
+    text = export(name, run, SPOOL).text
     assert text.endswith("\n")
     assert run.run_id in text.replace("\\", "")
 
 
 def test_without_a_spool_there_is_the_note_and_a_word_why():
-    assert export("md", stored(*BASE), None)
+    assert export("markdown", stored(*BASE), None).text
     with pytest.raises(UsageError) as caught:
         export("csv", stored(*BASE), None)
-    assert "--format md" in caught.value.hint
+    assert "--format markdown" in caught.value.hint
 
 
 def test_a_secret_of_the_command_is_masked_in_every_form():
     run = stored(*BASE, argv=(*ARGV, "--api-key", "s3cret"), env={"SGLANG_API_KEY": "s3cret"})
-    assert all("s3cret" not in export(name, run, SPOOL) for name in FORMATS)
+    assert all("s3cret" not in export(name, run, SPOOL).text for name in FORMATS)

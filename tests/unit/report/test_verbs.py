@@ -74,6 +74,7 @@ def test_a_run_is_exported_to_stdout_or_to_a_new_file(home):
     assert run("runs", "export", "fast-1", "-o", str(path))[0] == 5, "nothing is written over"
     code, data = told("runs", "export", "@1", "--format", "md")
     assert (data["id"], data["format"], data["text"][:8]) == ("slow-1", "md", "# Probe ")
+    assert run("runs", "export", "@1")[1] == data["text"], "markdown is what comes without a word"
     assert run("runs", "export", "fast-2", "--format", "jsonl")[0] == 2, "its traces were not kept"
     assert run("runs", "export", "fast-1", "-o", str(home / "no" / "run.md"))[0] == 2
 
@@ -83,6 +84,83 @@ def test_the_forms_that_the_verb_offers_are_those_that_there_are():
     from console.report import formats
 
     assert tuple(formats.FORMATS) == FORMATS
+
+
+def test_a_note_has_its_pictures_beside_it_and_writes_over_none(home):
+    path = home / "run.md"
+    assert run("runs", "export", "slow-1", "-o", str(path))[0] == 0
+    assert "![throughput](<run-throughput.svg>)" in path.read_text()
+    assert (home / "run-throughput.svg").read_text().startswith("<svg")
+    assert (home / "run-accepted.svg").exists()
+    path.unlink()
+    assert run("runs", "export", "slow-1", "-o", str(path))[0] == 5
+    assert not path.exists(), "all of it, or nothing"
+
+
+def test_a_run_is_exported_as_one_object_and_as_a_script(home):
+    code, text = run("runs", "export", "fast-1", "--format", "json")
+    data = json.loads(text)
+    assert (code, data["schema"], data["run_id"], data["launch"]) == (0, "spec-console/run/1", "fast-1", {})
+    path = home / "again.sh"
+    assert run("runs", "export", "fast-1", "--format", "script", "-o", str(path))[0] == 0
+    assert path.stat().st_mode & 0o111
+
+
+def test_labels_are_put_on_shown_searched_and_taken_off(home):
+    assert run("runs", "tag", "fast-1", "nightly", "pr/12")[0] == 0
+    assert run("runs", "note", "fast-1", "after the update")[0] == 0
+    code, text = run("runs", "pin", "fast-1")
+    assert (code, text.strip().endswith("PINNED #nightly #pr/12 after the update")) == (0, True)
+    code, data = told("runs", "list", "--tag", "nightly", "--search", "UPDATE")
+    assert [(each["run_id"], each["tags"], each["note"], each["pinned"]) for each in data["runs"]] == [
+        ("fast-1", ["nightly", "pr/12"], "after the update", True)
+    ]
+    assert run("runs", "--search", "nothing like it") == (0, "")
+    assert told("runs", "untag", "fast-1", "nightly")[1]["tags"] == ["pr/12"]
+    assert run("runs", "untag", "fast-1", "nightly")[0] == 2
+    assert run("runs", "tag", "fast-1", "two words")[0] == 2
+    assert told("runs", "unpin", "fast-1")[1]["pinned"] is False
+
+
+def test_a_run_is_deleted_and_brought_back(home):
+    assert run("runs", "delete", "@1")[0] == 0
+    assert [row.split()[0] for row in run("runs")[1].splitlines()] == ["fast-2", "fast-1"]
+    assert [row.split()[0] for row in run("runs", "list", "--deleted")[1].splitlines()] == ["slow-1"]
+    assert run("compare", "fast-1", "slow-1")[0] == 2
+    assert told("runs", "undelete")[1]["id"] == "slow-1"
+    assert run("runs")[1].split()[0] == "slow-1"
+    assert run("runs", "undelete")[0] == 2
+
+
+def test_without_a_baseline_the_pinned_run_is_compared_with(home):
+    assert run("compare", "slow-1")[0] == 2, "none is pinned"
+    assert run("runs", "pin", "fast-1")[0] == 0
+    code, data = told("compare", "slow-1")
+    assert (code, data["baseline"]["id"], data["candidate"]["id"]) == (0, "fast-1", "slow-1")
+    assert run("compare", "fast-1")[0] == 2, "a run is no baseline of its own"
+    assert run("compare", "fast-1", "fast-2", "slow-1")[0] == 2
+
+
+def test_the_journal_tells_what_was_compared(home):
+    run("compare", "fast-1", "slow-1")
+    run("compare", "fast-1", "slow-1")
+    code, text = run("journal")
+    assert code == 0
+    assert len(text.splitlines()) == 1
+    assert "compare:" in text
+    assert "baseline fast-1, candidate slow-1, verdict withheld" in text
+    code, data = told("journal", "--verb", "compare", "--search", "fast-1")
+    assert data["schema"] == "spec-console/journal/1"
+    assert data["entries"][0]["outcome"]["verdict"] == "withheld"
+    assert told("journal", "--verb", "launch")[1]["entries"] == []
+
+
+def test_a_damaged_journal_is_said_and_the_verb_goes_on(home):
+    path = locate().database
+    path.write_bytes(b"no database at all " * 500)
+    done = CliRunner().invoke(main, ("runs",))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "was damaged: it is kept as runs.sqlite3.damaged-" in done.stderr
 
 
 def test_a_comparison_shows_both_numbers_the_interval_and_the_outputs(home):
@@ -135,3 +213,13 @@ def test_a_comparison_is_a_markdown_note_too(home):
 @pytest.mark.parametrize(("word", "code"), [("withheld", 1), ("slower", 0)])
 def test_any_verdict_is_0_but_for_the_one_that_fails(home, word, code):
     assert run("compare", "fast-1", "slow-1", "--fail-if", word)[0] == code
+
+
+def test_a_plan_that_was_only_shown_or_not_confirmed_is_kept(home):
+    assert run("probe", "--url", "http://127.0.0.1:1", "--dry-run")[0] == 0
+    assert run("probe", "--url", "http://127.0.0.1:1")[0] == 5, "nobody is there to confirm it"
+    code, data = told("journal", "--verb", "plan")
+    refused, shown = data["entries"]
+    assert (code, shown["request"]["verb"], shown["outcome"]["answer"]) == (0, "probe", "only shown")
+    assert "not confirmed" in refused["outcome"]["answer"]
+    assert any("127.0.0.1:1" in each for each in refused["request"]["plan"])

@@ -176,27 +176,6 @@ def test_a_held_journal_is_refused_after_a_while(path):
         assert journal.add_run(stored(90.0)), "and works again afterwards"
 
 
-@pytest.mark.parametrize("content", [b"this is a text file, not a database, and long enough to tell" * 100])
-def test_a_file_that_is_no_journal_is_said_to_be_none(path, content):
-    path.parent.mkdir()
-    path.write_bytes(content)
-    with pytest.raises(UsageError, match="not a journal") as caught:
-        Journal(path)
-    assert "Move it away" in caught.value.hint
-    assert path.read_bytes() == content
-
-
-def test_a_damaged_page_is_a_usage_error(path):
-    with Journal(path) as journal:
-        for n in range(50):
-            journal.add_run(stored(90.0, run_id=f"r{n}"))
-    data = bytearray(path.read_bytes())
-    data[4096:] = b"\xa5" * (len(data) - 4096)
-    path.write_bytes(data)
-    with pytest.raises(UsageError, match="damaged"), Journal(path) as journal:
-        journal.list_runs()
-
-
 @pytest.mark.parametrize(
     ("column", "text"),
     [
