@@ -43,6 +43,14 @@ def format_seconds(seconds: float | None) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def format_age(seconds: float) -> str:
+    """Write an age in its largest unit that has at least two of them, or seconds: "42 s", "7 min", "3 h", "2 d"."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
 def format_rate(tokens_per_s: float | None) -> str:
     """Write a throughput as "54.8 tok/s"."""
     return NONE if tokens_per_s is None else f"{tokens_per_s:.1f} tok/s"

@@ -10,7 +10,7 @@ import threading
 import traceback
 from typing import Any, Callable, Dict, Iterator
 
-from remote_agent import handlers, lock, state_dir
+from remote_agent import handlers, lock, silence, state_dir
 from remote_agent.node import Node
 from remote_agent.protocol import AgentError, ProtocolError, to_wire
 from remote_agent.request import Request
@@ -34,19 +34,24 @@ class Server:
         self._threads: Dict[Any, threading.Thread] = {}
 
     def run(self) -> None:
-        for message in self._wire.messages():
-            if isinstance(message, ProtocolError):
-                self._reply_error(None, AgentError("invalid", str(message)))
-            elif message.get("method") == "$/cancelRequest":
-                self._with_running(message.get("params"), lambda request: request.stop.set())
-            elif message.get("method") == "$/ack":
-                self._with_running(message.get("params"), Request.acknowledge)
-            else:
-                self._start(message)
+        with contextlib.suppress(silence.Silent), silence.limit():
+            for message in self._wire.messages():
+                silence.heard()
+                self._take(message)
         self._node.closing.set()
         for thread in list(self._threads.values()):
             thread.join(DRAIN_S)
         self._wire.close()
+
+    def _take(self, message: Any) -> None:
+        if isinstance(message, ProtocolError):
+            self._reply_error(None, AgentError("invalid", str(message)))
+        elif message.get("method") == "$/cancelRequest":
+            self._with_running(message.get("params"), lambda request: request.stop.set())
+        elif message.get("method") == "$/ack":
+            self._with_running(message.get("params"), Request.acknowledge)
+        else:
+            self._start(message)
 
     def _with_running(self, params: Any, act: Callable[[Request], None]) -> None:
         request = self._running.get(params.get("id")) if isinstance(params, dict) else None

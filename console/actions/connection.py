@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from console.actions.check_nodes import check_node
+from console.actions.checkup.check import Check, shown
 from console.remote.transports import honoured, ssh_config
 from console.units import format_seconds
 
@@ -59,14 +60,19 @@ class Connected:
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def lines(self) -> list[str]:
+    def checks(self) -> list[Check]:
         cached = "uploaded" if self.uploaded else "found in its cache"
+        agent = f"connected over {self.transport} in {format_seconds(self.hello_s)}, the agent was {cached}"
+        trip = f"{format_seconds(self.round_trip_s)} through the agent, the median of {PINGS}"
         told = [
-            f"connected over {self.transport} in {format_seconds(self.hello_s)}, the agent was {cached}",
-            f"round trip {format_seconds(self.round_trip_s)} (median of {PINGS})",
-            f"the agent runs on {self.python}",
+            Check("agent", "ok", agent, values={"hello": self.hello_s, "uploaded": self.uploaded}),
+            Check("agent.round-trip", "ok", trip, values={"median": self.round_trip_s}),
+            Check("agent.python", "ok", f"the agent runs on {shown(self.python)}", values={"python": self.python}),
         ]
-        return [*told, f"read-only: {self.readonly_reason}"] if self.readonly else told
+        if self.readonly:
+            hint = "Changes are refused; see `home` and `cache` above, or was --readonly given?"
+            told.append(Check("agent.readonly", "warn", f"read-only: {shown(self.readonly_reason)}", hint))
+        return told
 
 
 async def configured(name: str, node: NodeConfig, profiles: Iterable[str]) -> Configured:

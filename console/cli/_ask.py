@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TERMINAL = "/dev/tty"
 MAX_ANSWER = 4096
+MAX_TEXT = 2000
 
 
 def terminal_ask() -> Ask | None:
@@ -33,13 +34,19 @@ async def ask_on_terminal(question: Question) -> str | None:
         return None
     try:
         with _unseen(terminal) if question.secret and question.answered else contextlib.nullcontext():
-            os.write(terminal, plain(question.text, lines=True).encode())
+            os.write(terminal, shown(question).encode())
             if question.answered:
                 return await _line(terminal)
         os.write(terminal, b"\n")
         return ""
     finally:
         os.close(terminal)
+
+
+def shown(question: Question) -> str:
+    """The question as it stands on the terminal; who asks stands before each line, lest a node's text pass for ours."""
+    text = plain(question.text[:MAX_TEXT], lines=True)
+    return "\n".join(f"({plain(question.asker)}) {line}" for line in text.split("\n")) if question.asker else text
 
 
 @contextlib.contextmanager

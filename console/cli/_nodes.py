@@ -25,22 +25,34 @@ if TYPE_CHECKING:
     from console.cli._shared import Options
     from console.paths import Paths
     from console.remote.prompts import Ask
+    from console.remote.session import Link, Session
 
 
 @asynccontextmanager
-async def open_node(name: str, options: Options, *, reconnect: bool) -> AsyncIterator[Node]:
+async def open_node(name: str, options: Options, *, reconnect: bool, ask: Ask | None = None) -> AsyncIterator[Node]:
     """Connect to a node; hang up at the end. Raises Unreachable, AgentStartFailed, UsageError."""
     here = paths.locate()
-    node = make_node(name, options, here, reconnect=reconnect, ask=terminal_ask())
+    node = make_node(name, options, here, reconnect=reconnect, ask=ask or terminal_ask())
     session = node.agent.session
+    if warning := node.journal.told_once():
+        say(f"warning: {warning}")
     try:
         await session.open()
+        session.watch(lambda link: _tell(name, session, link))
         for why in getattr(session.transport, "why", ()):
             say(f"over {session.transport.name}: {why}")
         yield node
     finally:
         await session.close()
         node.journal.close()
+
+
+def _tell(name: str, session: Session, link: Link) -> None:
+    """A verb that goes on by itself over a lost link says so."""
+    if link.name == "reconnecting":
+        say(f"{name}: reconnecting: {link.reason}")
+    elif link.name == "connected":
+        say(f"{name}: connected again{f'; {session.meanwhile}' if session.meanwhile else ''}")
 
 
 def make_node(name: str, options: Options, here: Paths, *, reconnect: bool, ask: Ask | None = None) -> Node:

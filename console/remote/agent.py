@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any
+import uuid
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from console.errors import NodeLost, Refused
+from console.errors import Refused
+from console.remote import in_flight
+from console.remote.answers import from_base64, from_wire
+from console.remote.in_flight import MARK, InDoubt, NotDone
 from console.remote.node_errors import ERRORS, NodeError, NodeRefused, NodeUsage, console_error
 from console.remote.node_logs import LogPart, NodeLogs
 from console.remote.session import LinkLost
 from remote_agent import protocol as wire
-from remote_agent.protocol import AgentError, from_base64, from_wire, to_base64, to_wire
+from remote_agent.protocol import AgentError, to_base64, to_wire
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
     from console.remote.session import Session
+
+Made = TypeVar("Made", wire.ServerRun, wire.ProbeRun)
 
 __all__ = ["ERRORS", "Agent", "LogPart", "NodeError", "NodeRefused", "NodeUsage", "console_error"]
 
 PART = 192 * 1024
+MAX_WHOLE = 64 << 20
+"""Of a file that is read whole: the agent's own limit is lower, and its word for the size is not believed."""
 STOP_TIMEOUT_S = 300.0
 FACTS_TIMEOUT_S = 90.0
 PAIR_TIMEOUT_S = 960.0
@@ -87,25 +96,41 @@ class Agent(NodeLogs):
     async def terminate(
         self, identities: Sequence[wire.Identity], grace_s: float, progress: Callable[[dict[str, Any]], None]
     ) -> wire.Terminations:
-        answer = await self._change(
-            "gpus.terminate",
-            timeout=STOP_TIMEOUT_S + grace_s,
-            progress=progress,
-            identities=[to_wire(each) for each in identities],
-            grace_s=grace_s,
-        )
+        before = self.hello
+        try:
+            answer = await self._change(
+                "gpus.terminate",
+                timeout=STOP_TIMEOUT_S + grace_s,
+                progress=progress,
+                identities=[to_wire(each) for each in identities],
+                grace_s=grace_s,
+            )
+        except InDoubt as doubt:
+            await in_flight.settled(self.session, before, doubt)
+            return in_flight.ended(identities, await self.inspect([who.pid for who in identities]))
         return from_wire(wire.Terminations, answer)
 
     async def launch(self, request: wire.LaunchRequest) -> wire.ServerRun:
-        answer = await self._change("servers.launch", timeout=START_TIMEOUT_S, **to_wire(request))
-        return from_wire(wire.ServerRun, answer)
+        """Start a server. Raises NotDone when the link broke before the node had begun."""
+        mark = uuid.uuid4().hex
+        asked = to_wire(replace(request, record={**request.record, MARK: mark}))
+        return await self._make(wire.ServerRun, "servers.launch", mark, self.servers, asked)
 
     async def stop_server(
         self, run_id: str, grace_s: float, progress: Callable[[dict[str, Any]], None]
     ) -> wire.Terminations:
-        answer = await self._change(
-            "servers.stop", timeout=STOP_TIMEOUT_S + grace_s, progress=progress, run_id=run_id, grace_s=grace_s
-        )
+        before = self.hello
+        try:
+            answer = await self._change(
+                "servers.stop", timeout=STOP_TIMEOUT_S + grace_s, progress=progress, run_id=run_id, grace_s=grace_s
+            )
+        except InDoubt as doubt:
+            await in_flight.settled(self.session, before, doubt)
+            run = next((each for each in await self.servers() if each.run_id == run_id), None)
+            if run is None:
+                raise
+            members = [*([run.child] if run.child else []), *(each.identity for each in run.children)]
+            return in_flight.ended(dict.fromkeys(members), run.children)
         return from_wire(wire.Terminations, answer)
 
     async def servers(self) -> list[wire.ServerRun]:
@@ -123,10 +148,10 @@ class Agent(NodeLogs):
         return from_wire(wire.HttpReply, answer)
 
     async def start_probe(self, port: int, spec: Mapping[str, Any], record: Mapping[str, Any]) -> wire.ProbeRun:
-        answer = await self._change(
-            "probes.start", timeout=START_TIMEOUT_S, port=port, spec=dict(spec), record=dict(record)
-        )
-        return from_wire(wire.ProbeRun, answer)
+        """Start a probe. Raises NotDone when the link broke before the node had begun."""
+        mark = uuid.uuid4().hex
+        asked = {"port": port, "spec": dict(spec), "record": {**record, MARK: mark}}
+        return await self._make(wire.ProbeRun, "probes.start", mark, self.probes, asked)
 
     async def stop_probe(self, run_id: str) -> wire.Terminations:
         return from_wire(wire.Terminations, await self._change("probes.stop", run_id=run_id))
@@ -248,6 +273,10 @@ class Agent(NodeLogs):
             sha256 = part.sha256
             data = from_base64(part.data)
             parts += data
+            if len(parts) > MAX_WHOLE:
+                raise Refused(
+                    f"{part.path} is larger than {MAX_WHOLE} bytes", "Nothing that is read whole is so large."
+                )
             if len(parts) >= part.size or not data:
                 return parts
 
@@ -259,13 +288,24 @@ class Agent(NodeLogs):
         **params: Any,
     ) -> Any:
         params["operator"] = self.operator
+        await self.session.up()
         try:
             return await self.session.call(method, params, timeout=timeout, progress=progress)
         except AgentError as error:
             raise console_error(error) from None
         except LinkLost as error:
-            raise NodeLost(
-                f"the connection was lost during {method}; whether it was done is not known",
-                "Connect again: the state is read afresh.",
-                error.message,
-            ) from None
+            raise InDoubt(method, error.message) from None
+
+    async def _make(
+        self, kind: type[Made], method: str, mark: str, runs: Callable[[], Awaitable[list[Made]]], asked: dict[str, Any]
+    ) -> Made:
+        """Start what has a run record; when the answer is lost, it is found by its mark, or was not begun."""
+        before = self.hello
+        try:
+            return from_wire(kind, await self._change(method, timeout=START_TIMEOUT_S, **asked))
+        except InDoubt as doubt:
+            is_over = await in_flight.settled(self.session, before, doubt)
+            made = next((run for run in await runs() if run.record.get(MARK) == mark), None)
+            if made is None:
+                raise (NotDone(method) if is_over else doubt) from None
+            return made

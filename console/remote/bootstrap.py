@@ -36,13 +36,26 @@ MAX_BANNER = 64 * 1024
 PYTHONS = (*(f"python3.{minor}" for minor in range(13, 7, -1)), "python3")
 OBEY_TIMEOUT_S = 10.0
 _UPLOAD_FAILED = 95
+_NOT_OURS = 94
 _TOLD: dict[int | None, tuple[str, str]] = {
     EXIT_NO_PYTHON: ("no Python on the node", f"Set `python:` for the node; looked for {', '.join(PYTHONS)}."),
     EXIT_PYTHON_TOO_OLD: ("the Python on the node is older than 3.8", "Set `python:` for the node."),
     EXIT_CRASHED: ("the agent crashed at its start", "What it printed is below."),
+    _NOT_OURS: (
+        "the agent's cache folder on the node is a link, or another account can write to it",
+        "What lies there would run as you. Remove it, `chmod 700` it, or set `cache_dir:` of the node; see `doctor`.",
+    ),
     127: ("the node has no `sh`, or the exec prefix does not run", "Check `exec_prefix:` of the node."),
 }
 _FORCED = "A ForceCommand of its sshd, a `command=` of the key, or a login shell that is none? Ask who runs the node."
+
+# Of a cache that is there: a folder, no link, of this account, and written to by no other. A node without `ls` or `id`
+# cannot tell, and goes on.
+_GUARD = (
+    'if test -e "$d" || test -h "$d"; then '
+    's=$(ls -ldn -- "$d" 2>/dev/null); u=$(id -u 2>/dev/null); test -n "$u" || s=; set -f; set -- $s; set +f; '
+    f'case "$1.$3" in .|d????-??-?*.$u) ;; *) exit {_NOT_OURS};; esac; fi;'
+)
 
 # Run from stdin where nothing can be written: the zip lies in a memory file, and the rest of stdin is the wire.
 _FROM_STDIN = (
@@ -62,6 +75,8 @@ class AgentSettings:
     cache_dir: str | None = None
     args: tuple[str, ...] = ()
     """Options of the agent, see remote_agent/options.py."""
+    readonly: str = ""
+    """Why the agent is to refuse every change; empty when it is not."""
 
 
 @dataclass(slots=True)
@@ -195,7 +210,7 @@ async def _upload(transport: Transport, bundle: Bundle, settings: AgentSettings)
 
 def _paths(bundle: Bundle, settings: AgentSettings) -> str:
     folder = shlex.quote(settings.cache_dir) if settings.cache_dir else '"${XDG_CACHE_HOME:-$HOME/.cache}/spec-console"'
-    return f'd={folder}; f="$d/agent-{bundle.sha256[:32]}.pyz";'
+    return f'd={folder}; f="$d/agent-{bundle.sha256[:32]}.pyz"; {_GUARD}'
 
 
 def _pythons(settings: AgentSettings) -> str:
@@ -213,7 +228,8 @@ def _stdin_command(bundle: Bundle, settings: AgentSettings, why: str) -> list[st
 
 
 def _command(settings: AgentSettings, before: str, program: str, extra: tuple[str, ...]) -> list[str]:
-    args = " ".join(shlex.quote(arg) for arg in ("serve", *settings.args, *extra))
+    refusing = ("--readonly", settings.readonly) if settings.readonly else ()
+    args = " ".join(shlex.quote(arg) for arg in ("serve", *settings.args, *refusing, *extra))
     script = (
         f"{before} for p in {_pythons(settings)}; do "
         # A shim of a version switcher is found and does not run: only an interpreter that answers counts.

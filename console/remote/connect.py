@@ -36,7 +36,8 @@ def make_session(
         python=node.python[0] if node.python else None,
         exec_prefix=node.exec_prefix,
         cache_dir=node.cache_dir,
-        args=(*node.agent_args(), *(("--readonly", "the console was started with --readonly") if readonly else ())),
+        args=node.agent_args(),
+        readonly="the console was started with --readonly" if readonly else "",
     )
     transport = make_transport(name, node, accept_new_host_key=accept_new_host_key, ask=ask)
     return Session(transport, bundle.build(), settings, reconnect=reconnect)

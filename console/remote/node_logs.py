@@ -6,10 +6,11 @@ import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.remote.answers import Malformed, from_base64, from_wire
 from console.remote.node_errors import console_error
 from console.remote.session import LinkLost
 from remote_agent import protocol as wire
-from remote_agent.protocol import AgentError, from_base64, from_wire
+from remote_agent.protocol import AgentError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -150,8 +151,9 @@ class NodeLogs:
         return from_wire(wire.LogSources, await self._ask("logs.sources")).sources
 
     async def _ask(self, method: str, timeout: float = 60.0, **params: Any) -> Any:
+        """A reading; asked again after a lost link."""
         try:
-            return await self.session.call(method, params, timeout=timeout)
+            return await self.session.read(method, params, timeout=timeout)
         except AgentError as error:
             raise console_error(error) from None
 
@@ -165,6 +167,8 @@ def _log_part(notification: Notification) -> LogPart:
 
 
 def _found(hits: wire.LogHits) -> Found:
+    if not len(hits.offsets) == len(hits.lengths) == len(hits.kept):
+        raise Malformed("hits whose parts do not belong together")
     data = from_base64(hits.data)
     found, begin = [], 0
     for offset, length, kept in zip(hits.offsets, hits.lengths, hits.kept, strict=True):

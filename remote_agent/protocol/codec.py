@@ -11,6 +11,8 @@ from typing import Any, Dict, Type, TypeVar
 MAX_LINE = 512 * 1024
 """No message is longer, in bytes: asyncssh cuts a line at its 2 MiB window."""
 
+_INFINITY = float("inf")
+
 T = TypeVar("T")
 
 
@@ -91,12 +93,23 @@ def encode_line(message: Dict[str, Any]) -> bytes:
 def decode_line(line: bytes) -> Dict[str, Any]:
     """Read one message. Raises ProtocolError for anything but a JSON object."""
     try:
-        message = json.loads(line.decode("utf-8"))
+        message = json.loads(line.decode("utf-8"), parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"not a JSON line: {error}") from None
     if not isinstance(message, dict):
         raise ProtocolError("not a JSON object")
     return message
+
+
+def _no_number(text: str) -> None:
+    raise ValueError(f"{text} is no number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (_INFINITY, -_INFINITY):
+        raise ValueError(f"{text[:20]} is no number of ours")
+    return value
 
 
 def to_base64(data: bytes) -> str:

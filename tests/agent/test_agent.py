@@ -151,7 +151,7 @@ async def test_a_server_outlives_the_connection_and_is_adopted_again(connect, tm
     async with connect() as agent:
         (again,) = await agent.servers()
         assert (again.state, again.child, again.run_id) == ("running", run.child, run.run_id)
-        assert again.record == {"profile": "p"}
+        assert again.record["profile"] == "p"
         assert len(again.children) == 2, "the launcher and its child"
         results = (await agent.stop_server(run.run_id, 10.0, lambda _p: None)).results
         assert {result.outcome for result in results} <= {"terminated", "gone"}

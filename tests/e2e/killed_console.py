@@ -13,12 +13,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from console.remote import session
+from console.remote import connection as connections
 
 
 def kill_at(moment: str, which: str) -> None:
     """Make every connection of this process say where it is, and end the process there."""
-    connection = session._Connection
+    connection = connections.Connection
     call, send = connection.call, connection._send
     calls: list[str] = []
 

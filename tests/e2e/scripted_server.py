@@ -33,6 +33,8 @@ class Script:
     """whole; half, and the connection is cut; never, and nothing follows."""
     after: str = "whole"
     """The same of the first message after the hello."""
+    exec: str = "run"
+    """run; refuse; close, without a status; hang up."""
     sessions: bool = True
     cut_at_start: bool = False
     """Hang up on whoever connects, before a word of SSH."""
@@ -161,8 +163,15 @@ class _Interface(paramiko.ServerInterface):
         return False
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
-        threading.Thread(target=self._server.run, args=(channel, command.decode()), daemon=True).start()
+        if self._script.exec == "refuse":
+            return False
+        act = self._server.run if self._script.exec == "run" else self._leave
+        threading.Thread(target=act, args=(channel, command.decode()), daemon=True).start()
         return True
+
+    def _leave(self, channel: paramiko.Channel, _command: str) -> None:
+        with contextlib.suppress(OSError, EOFError):
+            (channel if self._script.exec == "close" else channel.get_transport()).close()
 
 
 class _Output:

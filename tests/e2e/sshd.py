@@ -71,8 +71,13 @@ def start(
     trusted: bool = True,
     options: tuple[str, ...] = (),
     authority: Path | None = None,
+    address: str = "127.0.0.1",
+    prefix: tuple[str, ...] = (),
 ) -> Sshd:
-    """Start it on a free port of 127.0.0.1 with fresh host and user keys; the host key certified by `authority`."""
+    """Start it on a free port of `address` with fresh host and user keys; the host key certified by `authority`.
+
+    `prefix` is what its command runs under, such as another network namespace.
+    """
     assert SSHD
     home = folder / "home"
     (home / ".ssh").mkdir(mode=0o700, parents=True)
@@ -89,11 +94,11 @@ def start(
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
     config = folder / "sshd_config"
-    config.write_text(_sshd_config(folder, port, home, options))
+    config.write_text(_sshd_config(folder, (address, port), home, options))
     with (folder / "sshd.log").open("wb") as log:
-        process = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log)
-    write_client(home, name, port, (folder / "host_key.pub").read_text() if trusted else None)
-    _wait_for(port, process, folder / "sshd.log")
+        process = subprocess.Popen([*prefix, SSHD, "-D", "-e", "-f", str(config)], stderr=log)
+    write_client(home, name, port, (folder / "host_key.pub").read_text() if trusted else None, address)
+    _wait_for((address, port), process, folder / "sshd.log")
     return Sshd(home, port, folder, process, Path(tempfile.mkdtemp(prefix="sc-")))
 
 
@@ -109,10 +114,10 @@ def write_program(folder: Path, home: Path) -> None:
     program.chmod(0o755)
 
 
-def _sshd_config(folder: Path, port: int, home: Path, options: tuple[str, ...]) -> str:
+def _sshd_config(folder: Path, place: tuple[str, int], home: Path, options: tuple[str, ...]) -> str:
     lines = [
-        f"Port {port}",
-        "ListenAddress 127.0.0.1",
+        f"Port {place[1]}",
+        f"ListenAddress {place[0]}",
         f"HostKey {folder / 'host_key'}",
         f"AuthorizedKeysFile {folder / 'authorized_keys'}",
         f"PidFile {folder / 'sshd.pid'}",
@@ -128,11 +133,11 @@ def _sshd_config(folder: Path, port: int, home: Path, options: tuple[str, ...]) 
     return "\n".join(lines) + "\n"
 
 
-def write_client(home: Path, name: str, port: int, host_key: str | None) -> None:
+def write_client(home: Path, name: str, port: int, host_key: str | None, address: str = "127.0.0.1") -> None:
     ssh = home / ".ssh"
     lines = [
         f"Host {name}",
-        "  HostName 127.0.0.1",
+        f"  HostName {address}",
         f"  Port {port}",
         f"  User {getpass.getuser()}",
         f"  IdentityFile {ssh / 'id_ed25519'}",
@@ -140,15 +145,15 @@ def write_client(home: Path, name: str, port: int, host_key: str | None) -> None
         f"  UserKnownHostsFile {ssh / 'known_hosts'}",
     ]
     (ssh / "config").write_text("\n".join(lines) + "\n")
-    known = f"[127.0.0.1]:{port} {host_key}" if host_key else ""
+    known = f"[{address}]:{port} {host_key}" if host_key else ""
     (ssh / "known_hosts").write_text(known)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_for(place: tuple[str, int], process: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_S
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with socket.create_connection(("127.0.0.1", port), timeout=1) as probe:
+            with socket.create_connection(place, timeout=1) as probe:
                 if probe.recv(4) == b"SSH-":
                     return
         except OSError:

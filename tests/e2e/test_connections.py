@@ -211,8 +211,12 @@ def test_the_doctor_tells_what_counts_on_the_way_and_what_the_connection_is_like
     found = told["connection"]
     assert (found["transport"], found["uploaded"], found["readonly"]) == ("asyncssh", True, False)
     assert 0 < found["round_trip_s"] < found["hello_s"]
+    checks = {each["id"]: each for each in told["checks"]}
+    assert [checks[name]["state"] for name in ("login", "link.large-up", "clock", "home", "agent")] == ["ok"] * 5
+    assert checks["home"]["values"]["path"] == str(sshd.home)
     (sshd.folder / "authorized_keys").write_text("")
     code, told, narration = console.run("doctor", "gpu")
     assert (code, told["ok"]) == (3, False)
     assert "refused us" in told["error"]["message"]
     assert told["configuration"]["transport"] == "asyncssh", "the way is told all the same"
+    assert [(each["id"], each["state"]) for each in told["checks"]] == [("login", "bad")]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shlex
 import sys
 import uuid
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from console.remote.prompts import Ask
+    from console.remote.prompts import Questions
 
 MAX_QUESTION = 8192
 _SURE = "Are you sure you want to continue connecting"
+_PASSPHRASE = re.compile(r"Enter passphrase for (?:key )?'?([^']{1,300}?)'?: ?$")
+_PASSWORD = re.compile(r"^\S+'s password: ?$")
 _SOCKET = "SPEC_CONSOLE_ASKPASS"
 _PROGRAM = f"""
 import os, socket, sys
@@ -43,10 +46,10 @@ sys.stdout.buffer.write(told[1:] + b"\\n")
 class Askpass:
     """Once entered, `env` makes an ssh ask here. A host key is no question: it is accepted or refused by rule."""
 
-    def __init__(self, folder: Path, ask: Ask | None, *, accept_new_host_key: bool) -> None:
+    def __init__(self, folder: Path, questions: Questions, asker: str, *, accept_new_host_key: bool) -> None:
         name = f"ask-{uuid.uuid4().hex[:12]}"
         self._socket, self._script = folder / name, folder / f"{name}.sh"
-        self._ask = ask
+        self._questions, self._asker = questions, asker
         self._accept_new = accept_new_host_key
         self._server: asyncio.Server | None = None
         self.refused: list[str] = []
@@ -88,4 +91,13 @@ class Askpass:
         if _SURE in text:
             self.refused += [] if self._accept_new else [text]
             return "yes" if self._accept_new else "no"
-        return await self._ask(Question(text, answered=kind != "none")) if self._ask else None
+        return await self._questions.put(
+            Question(text, answered=kind != "none", what=_what(text), asker=f"ssh, on the way to {self._asker}")
+        )
+
+
+def _what(text: str) -> str:
+    """What ssh asks for, by its own words; any other text comes from a server."""
+    if found := _PASSPHRASE.match(text):
+        return f"the passphrase of {found[1]}"
+    return "a password" if _PASSWORD.search(text) else "an answer"

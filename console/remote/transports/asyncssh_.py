@@ -6,6 +6,7 @@ that known_hosts names. Jump hosts are connected to one by one, so that each is 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import getpass
@@ -18,18 +19,17 @@ from asyncssh.config import SSHClientConfig, SSHConfig
 from asyncssh.public_key import get_default_certificate_algs, get_default_public_key_algs
 
 from console.errors import Unreachable
-from console.remote.prompts import Question
-from console.remote.transports import failures, host_keys
+from console.remote import prompts
+from console.remote.prompts import Question, Questions
+from console.remote.transports import failures, host_keys, key_files, ssh_config
 from console.remote.transports.host_keys import HostKey, Known, Target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from console.remote.prompts import Ask
 
 CONNECT_TIMEOUT_S = 30.0
-ANSWER_TIMEOUT_S = 180.0
-"""For the whole of connecting, when a person has to answer."""
 KEEPALIVE_S = 10
 MAX_HOPS = 8
 _PLACE = ("Hostname", "Port", "User", "ProxyJump", "HostKeyAlias")
@@ -104,6 +104,8 @@ class AsyncsshTransport:
             process = await self._connections[-1].create_process(
                 shlex.join(argv), encoding=None, request_pty=False, x11_forwarding=False
             )
+        except AttributeError:  # asyncssh 2.24, of a channel that is closed while it is opened
+            raise failures.no_channel(self._host, "it was closed at once") from None
         except (asyncssh.Error, OSError) as error:
             raise failures.no_channel(self._host, str(error)) from None
         return SshChannel(process)
@@ -122,7 +124,7 @@ class AsyncsshTransport:
         for hop in hops if hops != [""] and not self._connections else []:
             if len(self._connections) == MAX_HOPS:
                 raise failures.bad_config(f"more than {MAX_HOPS} jump hosts on the way to {self._host}")
-            await self._reach(*_hop(hop))
+            await self._reach(*ssh_config.hop(hop))
         node = self._host if host == self._host else f"the jump host {host}"
         client = _Client(Target(node, host, port or 0), config, self._accept_new, self._ask)
         self._connections.append(await self._connect(client, host, user, port))
@@ -130,30 +132,31 @@ class AsyncsshTransport:
     async def _connect(
         self, client: _Client, host: str, user: str | None, port: int | None
     ) -> asyncssh.SSHClientConnection:
-        limit = ANSWER_TIMEOUT_S if self._ask else CONNECT_TIMEOUT_S
         try:
-            return await asyncssh.connect(
-                host,
-                port if port is not None else (),
-                username=user if user is not None else (),
-                tunnel=self._connections[-1] if self._connections else None,
-                config=_config_files(),
-                known_hosts=client.known_hosts,
-                server_host_key_algs=client.algorithms(),
-                client_factory=lambda: client,
-                connect_timeout=limit,
-                keepalive_interval=KEEPALIVE_S,
-                agent_forwarding=False,
-                **client.identities,
-            )
+            async with client.deadline:
+                return await asyncssh.connect(
+                    host,
+                    port if port is not None else (),
+                    username=user if user is not None else (),
+                    tunnel=self._connections[-1] if self._connections else None,
+                    config=_config_files(),
+                    known_hosts=client.known_hosts,
+                    server_host_key_algs=client.algorithms(),
+                    client_factory=lambda: client,
+                    connect_timeout=None,
+                    login_timeout=0,  # ours is the deadline
+                    keepalive_interval=KEEPALIVE_S,
+                    agent_forwarding=False,
+                    **client.identities,
+                )
         except asyncssh.HostKeyNotVerifiable as error:
             raise client.refusal(error.reason) from None
         except asyncssh.PermissionDenied as error:
-            raise failures.refused_us(client.node, error.reason) from None
+            raise failures.refused_us(client.node, error.reason, client.questions) from None
         except asyncssh.Error as error:
             raise failures.not_reached(client.node, error.reason) from None
         except TimeoutError:
-            raise failures.no_answer(client.node, limit) from None
+            raise failures.no_answer(client.node, CONNECT_TIMEOUT_S) from None
         except OSError as error:
             raise failures.not_reached(client.node, error.strerror or str(error)) from None
         except ValueError as error:  # a key file, or names of ciphers, that asyncssh cannot use
@@ -166,14 +169,15 @@ class _Client(asyncssh.SSHClient):
     def __init__(self, target: Target, config: SSHConfig, accept_new: bool, ask: Ask | None) -> None:
         self.node = target.node
         self._accept_new = accept_new
-        self._ask = ask
+        self.questions = Questions(ask)
+        self.deadline = asyncio.timeout(CONNECT_TIMEOUT_S)
         self._by_config = bool(config.get("HostKeyAlgorithms"))
         self._files = host_keys.files_of(_names(config, "UserKnownHostsFile"), _names(config, "GlobalKnownHostsFile"))
         self._alias = str(config.get("HostKeyAlias") or "")
         port = target.port or config.get("Port") or host_keys.SSH_PORT
         self._target = self._named(str(config.get("Hostname") or target.host), int(str(port)))
         self._refused: Unreachable | None = None
-        self.identities = _identities(config)
+        self.identities = _identities(config, self._passphrase)
 
     def algorithms(self) -> Any:
         """Host key algorithms, those of what is known first; the configuration's own where it has them."""
@@ -219,10 +223,13 @@ class _Client(asyncssh.SSHClient):
         return Unreachable(f"the host key of {self.node} cannot be verified: {reason}", f"Try `ssh {self.node}`.")
 
     async def password_auth_requested(self) -> str | None:
-        return await self._ask(Question(f"{self.node}'s password: ")) if self._ask else None
+        return await self._put(prompts.password(self.node))
 
     async def kbdint_auth_requested(self) -> str | None:
-        return "" if self._ask else None
+        if self.questions.can_ask:
+            return ""
+        self.questions.leave(Question("", what="answers (keyboard-interactive)"))
+        return None
 
     async def kbdint_challenge_received(
         self, name: str, instructions: str, _lang: str, prompts: Sequence[tuple[str, bool]]
@@ -230,11 +237,26 @@ class _Client(asyncssh.SSHClient):
         answers = []
         for text, echo in prompts:
             told = "\n".join(part for part in (name, instructions, text) if part)
-            answer = await self._ask(Question(told, secret=not echo)) if self._ask else None
+            answer = await self._put(Question(told, secret=not echo, asker=self.node))
             if answer is None:
                 return None
             answers.append(answer)
         return answers
+
+    async def _put(self, question: Question) -> str | None:
+        """Ask; the time that a person takes is not the node's."""
+        self.deadline.reschedule(None)
+        answer = await self.questions.put(question)
+        self.deadline.reschedule(asyncio.get_running_loop().time() + CONNECT_TIMEOUT_S)
+        return answer
+
+    async def _passphrase(self, path: str) -> str | None:
+        """Asked when the node knows the key and wants its signature; an empty answer passes the key over."""
+        for number in range(prompts.TRIES):
+            answer = await self._put(prompts.passphrase(path, self.node, again=number > 0))
+            if not answer or await asyncio.to_thread(_opens, path, answer):
+                return answer
+        return None
 
     def _named(self, host: str, port: int) -> Target:
         return Target(self.node, self._alias) if self._alias else Target(self.node, host, port)
@@ -273,14 +295,15 @@ def _config_files() -> list[str]:
     return [str(path) for path in places if path.is_file()]
 
 
-def _identities(config: SSHConfig) -> dict[str, Any]:
+def _identities(config: SSHConfig, passphrase: Callable[[str], Awaitable[str | None]]) -> dict[str, Any]:
     """Key and certificate files: one that is not there is passed over, as ssh does, where asyncssh would give up."""
     found: dict[str, Any] = {}
     if (certificates := _paths(config, "CertificateFile")) is not None:
         found["client_certs"] = [str(path) for path in certificates if path.is_file()]
+    if usable := key_files.usable(_names(config, "IdentityFile")):
+        found.update(client_keys=[str(path) for path in usable], passphrase=passphrase, ignore_encrypted=True)
     if (keys := _paths(config, "IdentityFile")) is not None:
-        found["client_keys"] = [str(path) for path in keys if path.is_file()]
-        found["ignore_encrypted"] = True  # a key file that only a passphrase opens: the agent may have it
+        found.setdefault("client_keys", [])
         if config.get("IdentitiesOnly"):
             either = [path if path.is_file() else path.with_name(f"{path.name}.pub") for path in keys]
             found["agent_identities"] = [str(path) for path in either if path.is_file()]
@@ -297,13 +320,17 @@ def _names(config: SSHConfig, option: str) -> list[str] | None:
     return [str(each) for each in value] if isinstance(value, list) else None
 
 
-def _hop(text: str) -> tuple[str, str | None, int | None]:
-    """Take "[ssh://][user@]host[:port]" apart, ssh_config(5)'s ProxyJump."""
-    user, _, place = text.strip().removeprefix("ssh://").rpartition("@")
-    host, colon, port = place.rpartition(":")
-    if colon and port.isdigit() and (":" not in host or host.startswith("[")):
-        return host.strip("[]"), user or None, int(port)
-    return place.strip("[]"), user or None, None
+def _opens(path: str, passphrase: str) -> bool:
+    try:
+        asyncssh.read_private_key(path, passphrase)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def say_all(on: bool) -> None:
+    """Have asyncssh's logger tell which methods a server takes, for whoever listens to it."""
+    asyncssh.set_debug_level(2 if on else 1)
 
 
 def _signs(algorithm: str, kind: str) -> bool:

@@ -56,6 +56,11 @@ class AutoTransport:
     def name(self) -> str:
         return self._chosen.name if self._chosen else "auto"
 
+    @property
+    def log(self) -> str:
+        """What ssh said while it logged in, where it is ssh that did."""
+        return getattr(self._chosen, "log", "")
+
     async def connect(self) -> None:
         # Again at each connect: a master may have come or gone, a ticket may have run out.
         self.why = await needs_openssh(self._host, self._user)
@@ -113,7 +118,7 @@ def reasons(config: Effective) -> tuple[str, ...]:
         found.append("HostbasedAuthentication is on")
     if first(config, "gssapiauthentication") == "yes" and _has_ticket() and not importlib.util.find_spec("gssapi"):
         found.append("GSSAPIAuthentication is on and there is a Kerberos ticket")
-    if (key := _hardware_key(config)) and not importlib.util.find_spec("fido2"):
+    if key := _hardware_key(config):
         found.append(f"{key} is a hardware key")
     return tuple(found)
 

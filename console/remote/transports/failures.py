@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from console.errors import Unreachable
 
+if TYPE_CHECKING:
+    from console.remote.prompts import Questions
 
-def refused_us(host: str, reason: str) -> Unreachable:
-    """None of our keys or answers was taken."""
-    hint = f"Try `ssh {host}`; is the key in the agent, or named in ~/.ssh/config?"
-    return Unreachable(f"{host} refused us: {reason}", hint)
+
+class NotLetIn(Unreachable):
+    """The node, or our own rule about its host key, says no: it will say so again until a person has done something."""
+
+
+def refused_us(host: str, reason: str, questions: Questions | None = None) -> Unreachable:
+    """None of our keys or answers was taken; what stayed unanswered is said."""
+    why = questions.why if questions else ""
+    if not why:
+        hint = f"Try `ssh {host}`; is the key in the agent, or named in ~/.ssh/config?"
+        return NotLetIn(f"{host} refused us: {reason}", hint)
+    hint = "Connect again to be asked again; nothing of an answer is kept."
+    if questions and not questions.can_ask:
+        hint = (
+            "Give the key to the ssh agent (`ssh-add KEY`), or run a verb on a terminal: over `transport: openssh` its "
+            "connection serves the verbs that follow."
+        )
+    return NotLetIn(f"{host} refused us: {reason}; {why}", hint)
 
 
 def not_reached(host: str, reason: str) -> Unreachable:

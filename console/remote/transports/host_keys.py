@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.errors import Unreachable
+from console.remote.transports.failures import NotLetIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -130,21 +131,21 @@ def check(target: Target, key: HostKey, files: Sequence[Path], *, accept_new: bo
 
 def unknown(target: Target, shown: str, authority: str = "") -> Unreachable:
     also = f"; {authority} trusts an authority for it, and it showed no certificate of that" if authority else ""
-    return Unreachable(
+    return NotLetIn(
         f"the host key of {target.node} is not known: {shown}{also}",
         "Compare it with the node's own; then connect once with --accept-new-host-key.",
     )
 
 
 def changed(target: Target, shown: str, place: str) -> Unreachable:
-    return Unreachable(
+    return NotLetIn(
         f"the host key of {target.node} CHANGED: it shows {shown}, and {place} says otherwise",
         f"If the change is right, remove that line: ssh-keygen -R {shlex.quote(target.name)}",
     )
 
 
 def revoked(target: Target, shown: HostKey | str, place: str) -> Unreachable:
-    return Unreachable(
+    return NotLetIn(
         f"the host key of {target.node} is REVOKED: {shown}, by {place}",
         "Whoever marked it so says that the key is in wrong hands: ask them.",
     )

@@ -13,24 +13,24 @@ import hashlib
 import os
 import shlex
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from console.errors import Unreachable
-from console.remote.transports import failures, host_keys, ssh_config
+from console.remote.prompts import Questions
+from console.remote.transports import failures, host_keys, key_files, ssh_config, ssh_failure
 from console.remote.transports.askpass import Askpass
 from console.remote.transports.private_folder import private_folder
 from console.remote.transports.process_channel import ProcessChannel
-from console.remote.transports.ssh_failure import failure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from console.remote.prompts import Ask
     from console.remote.transports.ssh_config import Effective
 
 CONNECT_TIMEOUT_S = 30
-ANSWER_TIMEOUT_S = 180.0
+ANSWER_TIMEOUT_S = 300.0
 """For the whole of connecting, when a person has to answer."""
 WORKS_S = 10.0
 PERSIST_S = 60
@@ -72,11 +72,14 @@ class OpensshTransport:
         self._host = host
         self._accept_new = accept_new_host_key
         self._ask = ask
+        self.log = ""
+        """What ssh said while it logged in; "" where a master was there already."""
         self._words = [*(["-l", user] if user else []), *_QUIET]
         self._socket = ""
         self._channels: list[SshChannel] = []
 
     async def connect(self) -> None:
+        self.log = ""
         config = await ssh_config.effective(self._host, self._words)
         theirs = ssh_config.live_master(config)
         if theirs and await self._works(theirs):
@@ -109,14 +112,18 @@ class OpensshTransport:
         await asyncio.gather(*(channel.finish() for channel in channels))
 
     async def _start_master(self, path: Path, config: Effective) -> None:
+        questions = Questions(self._ask)
         with tempfile.NamedTemporaryFile("a+b", prefix="ssh-", suffix=".log", dir=path.parent) as log:
             words = self._master_words(path, config, log.name)
-            async with Askpass(path.parent, self._ask, accept_new_host_key=self._accept_new) as askpass:
+            async with Askpass(path.parent, questions, self._host, accept_new_host_key=self._accept_new) as askpass:
                 code = await self._run(words, log.fileno(), askpass.env)
-            if code != 0:
-                log.seek(0)
-                text = log.read(MAX_LOG).decode("utf-8", "replace")
-                raise failure(_target(self._host, config), text, askpass.refused, _files(config), _address(config))
+            log.seek(0)
+            self.log = log.read(MAX_LOG).decode("utf-8", "replace")
+        if code != 0:
+            if self._ask is None and (left := ssh_failure.not_asked(self.log, _is_locked)):
+                questions.leave(left)
+            way = ssh_failure.Way(_target(self._host, config), _files(config), _address(config))
+            raise ssh_failure.failure(way, self.log, askpass.refused, questions)
 
     def _master_words(self, path: Path, config: Effective, log: str) -> list[str]:
         persist = ssh_config.first(config, "controlpersist") in ("", "no", "false")
@@ -196,6 +203,10 @@ def _target(node: str, config: Effective) -> host_keys.Target:
     if alias := ssh_config.first(config, "hostkeyalias"):
         return host_keys.Target(node, alias)  # an alias has no port
     return host_keys.Target(node, *_address(config))
+
+
+def _is_locked(path: str) -> bool:
+    return key_files.is_locked(Path(path))
 
 
 def _address(config: Effective) -> tuple[str, int]:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import paramiko
 
 from console.errors import Unreachable
-from console.remote.prompts import Question
-from console.remote.transports import failures, host_keys
+from console.remote import prompts
+from console.remote.prompts import Question, Questions
+from console.remote.transports import failures, host_keys, key_files
 from console.remote.transports.host_keys import HostKey, Target
 
 if TYPE_CHECKING:
@@ -81,12 +82,13 @@ class ParamikoTransport:
         self._host = host
         self._user = user
         self._accept_new = accept_new_host_key
-        self._ask = ask
+        self._questions = Questions(ask)
         self._client: paramiko.SSHClient | None = None
         self._channels: list[ParamikoChannel] = []
 
     async def connect(self) -> None:
         config = _config(self._host)
+        self._questions = self._questions.anew()
         loop = asyncio.get_running_loop()
         self._client = await asyncio.to_thread(self._connect, config, loop)
 
@@ -118,7 +120,7 @@ class ParamikoTransport:
         except BaseException as error:
             client.close()
             if isinstance(error, paramiko.AuthenticationException):
-                raise failures.refused_us(self._host, str(error)) from None
+                raise failures.refused_us(self._host, str(error), self._questions) from None
             if isinstance(error, TimeoutError):
                 raise failures.no_answer(self._host, CONNECT_TIMEOUT_S) from None
             if isinstance(error, (paramiko.SSHException, OSError, EOFError)):
@@ -131,41 +133,54 @@ class ParamikoTransport:
     ) -> None:
         user = self._user or config.get("user") or getpass.getuser()
         alone = config.get("identitiesonly", "no") == "yes"
+        keys = key_files.there(config.get("identityfile"))
+        locked = [path for path in keys if key_files.is_locked(path)]
         try:
             client.connect(
                 judge.target.host if "hostkeyalias" not in config else config["hostname"],
                 int(config.get("port", host_keys.SSH_PORT)),
                 user,
-                key_filename=[name for name in config.get("identityfile", []) if Path(name).is_file()],
+                key_filename=[str(path) for path in keys if path not in locked],
                 allow_agent=not alone,
-                look_for_keys=not alone,
+                look_for_keys=False,
                 timeout=CONNECT_TIMEOUT_S,
                 transport_factory=judge.transport,
             )
         except paramiko.SSHException as error:
             transport = client.get_transport()
-            if not _wants_answers(error, transport) or self._ask is None:
+            if not _wants_answers(error, transport) or not (locked or self._questions.can_ask):
                 raise
             assert transport
-            self._answer(transport, user, self._ask, loop)
+            self._answer(transport, user, locked, loop)
 
-    def _answer(self, transport: paramiko.Transport, user: str, ask: Ask, loop: asyncio.AbstractEventLoop) -> None:
-        """Log in by what the person says: keyboard-interactive, which may be a password and a code, else a password."""
+    def _answer(
+        self, transport: paramiko.Transport, user: str, locked: Sequence[Path], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Log in by what the person says: a passphrase, answers (a password and a code, maybe), a password."""
 
         def told(question: Question) -> str:
-            answer = asyncio.run_coroutine_threadsafe(ask(question), loop).result()
+            answer = asyncio.run_coroutine_threadsafe(self._questions.put(question), loop).result()
             if answer is None:
                 raise paramiko.AuthenticationException("nobody answered")
             return answer
 
-        def challenge(title: str, instructions: str, prompts: Sequence[tuple[str, bool]]) -> list[str]:
+        def opened(path: Path) -> paramiko.PKey | None:
+            return _opened(path, lambda again: told(prompts.passphrase(str(path), self._host, again)))
+
+        for path in locked:
+            key = opened(path)
+            with contextlib.suppress(paramiko.AuthenticationException):
+                if key and not transport.auth_publickey(user, key):
+                    return
+
+        def challenge(title: str, instructions: str, wanted: Sequence[tuple[str, bool]]) -> list[str]:
             head = [part for part in (title, instructions) if part]
-            return [told(Question("\n".join([*head, text]), secret=not echo)) for text, echo in prompts]
+            return [told(Question("\n".join([*head, text]), not echo, asker=self._host)) for text, echo in wanted]
 
         try:
             transport.auth_interactive(user, challenge)
         except paramiko.BadAuthenticationType:
-            transport.auth_password(user, told(Question(f"{self._host}'s password: ")))
+            transport.auth_password(user, told(prompts.password(self._host)))
 
 
 class _Judge(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]
@@ -215,6 +230,18 @@ def _config(host: str) -> paramiko.SSHConfigDict:
             what = f"{host} is reached through {option} {config[option]}, which the paramiko transport cannot do"
             raise Unreachable(what, "Set `transport: asyncssh` or `transport: openssh` for the node.")
     return config
+
+
+def _opened(path: Path, ask: Callable[[bool], str]) -> paramiko.PKey | None:
+    """Open a key file by what is answered; an empty answer passes it over."""
+    for number in range(prompts.TRIES):
+        answer = ask(number > 0)
+        for kind in (paramiko.Ed25519Key, paramiko.ECDSAKey, paramiko.RSAKey) if answer else ():
+            with contextlib.suppress(paramiko.SSHException, ValueError, OSError):
+                return kind.from_private_key_file(str(path), answer)
+        if not answer:
+            return None
+    return None
 
 
 def _words(config: paramiko.SSHConfigDict, option: str) -> list[str] | None:

@@ -66,6 +66,15 @@ def first(config: Mapping[str, Sequence[str]], option: str) -> str:
     return "" if value == "none" else value
 
 
+def hop(text: str) -> tuple[str, str | None, int | None]:
+    """Take "[ssh://][user@]host[:port]" apart, ssh_config(5)'s ProxyJump."""
+    user, _, place = text.strip().removeprefix("ssh://").rpartition("@")
+    host, colon, port = place.rpartition(":")
+    if colon and port.isdigit() and (":" not in host or host.startswith("[")):
+        return host.strip("[]"), user or None, int(port)
+    return place.strip("[]"), user or None, None
+
+
 def live_master(config: Mapping[str, Sequence[str]]) -> str:
     """Return the socket of a master that the user's own ControlPath names and that answers; else ""."""
     path = first(config, "controlpath")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from console.remote.transports.host_keys import Target
-from console.remote.transports.ssh_failure import failure
+from console.remote.transports.ssh_failure import Way, failure
 
 TARGET = Target("gpu", "10.0.0.7", 22)
 ADDRESS = ("10.0.0.7", 22)
@@ -13,7 +13,7 @@ SHOWN = "debug1: Server host key: ssh-ed25519 SHA256:abc/+\n"
 
 
 def told(text: str, *refused: str) -> str:
-    return failure(TARGET, text, refused, [], ADDRESS).message
+    return failure(Way(TARGET, [], ADDRESS), text, refused).message
 
 
 @pytest.mark.parametrize(
