@@ -93,7 +93,7 @@ def known_keys(model: type[BaseModel], path: Path_) -> tuple[str, ...]:
     annotation: Any = model
     for part in path:
         annotation = _step(annotation, part)
-    found = _model_in(annotation)
+    found = form_in(annotation)
     return tuple(found.model_fields) if found else ()
 
 
@@ -103,7 +103,7 @@ def dotted(path: Path_) -> str:
 
 
 def _step(annotation: Any, part: str | int) -> Any:
-    found = _model_in(annotation)
+    found = form_in(annotation)
     if found is not None:
         field = found.model_fields.get(str(part))
         return field.annotation if field else None
@@ -111,11 +111,12 @@ def _step(annotation: Any, part: str | int) -> Any:
     return arguments[-1] if arguments else None
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def form_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the form that a field holds, or None where it holds plain values."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if typing.get_origin(annotation) in (Union, types.UnionType, typing.Annotated):
-        return next((m for arg in typing.get_args(annotation) if (m := _model_in(arg))), None)
+        return next((m for arg in typing.get_args(annotation) if (m := form_in(arg))), None)
     return None
 
 

@@ -79,6 +79,73 @@ def dump(data: Any) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
 
 
+def set_value(text: str, path: tuple[str, ...], value: Any, source: str) -> str:
+    """Write one value into a document of mappings and leave all else, comments and order too, as it stands.
+
+    Raises:
+        UsageError: see `load`; or the text is such that this cannot be done without changing more.
+    """
+    before = load(text, source).data
+    changed = _inserted(text, yaml.compose(text, Loader=yaml.SafeLoader), path, value)
+    if load(changed, source).data != _nested(before, path, value):
+        raise UsageError(f"{source}: {'.'.join(path)} cannot be written here alone", "Write it with an editor.")
+    return changed
+
+
+def _inserted(text: str, node: yaml.Node | None, path: tuple[str, ...], value: Any) -> str:
+    """Replace the value where its key is there, else add the key to the deepest mapping that is."""
+    if not isinstance(node, yaml.MappingNode) or not node.value:
+        return f"{text}{_newline(text)}{_flow(_nested({}, path, value))[1:-1]}\n"
+    deepest, rest = node, path
+    while True:
+        pair = next((pair for pair in deepest.value if pair[0].value == rest[0]), None)
+        if pair is None:
+            return _added(text, deepest, rest, value, is_root=deepest is node)
+        key, found = pair
+        if len(rest) == 1 or not isinstance(found, yaml.MappingNode) or not found.value:
+            start, end = found.start_mark.index, _end(found, text)
+            new = _flow(_nested({}, rest[1:], value) if len(rest) > 1 else value)
+            # A list may stand as far left as its key, and what takes its place may not.
+            is_left = found.start_mark.line > key.start_mark.line and found.start_mark.column <= key.start_mark.column
+            return text[:start] + ("  " if is_left else " " if text[start - 1] == ":" else "") + new + text[end:]
+        deepest, rest = found, rest[1:]
+
+
+def _added(text: str, node: yaml.MappingNode, rest: tuple[str, ...], value: Any, *, is_root: bool) -> str:
+    pair = _flow(_nested({}, rest, value))[1:-1]
+    first = node.value[0][0].start_mark
+    if node.flow_style:
+        return f"{text[: first.index]}{pair}, {text[first.index :]}"
+    if is_root:
+        return f"{text}{_newline(text)}{pair}\n"
+    return f"{text[: first.index]}{pair}\n{' ' * first.column}{text[first.index :]}"
+
+
+def _end(node: yaml.Node, text: str) -> int:
+    """Where the node's own text ends: a block's mark stands behind the comments after it."""
+    children = [each for pair in node.value for each in pair] if isinstance(node, yaml.MappingNode) else node.value
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and children:
+        return _end(children[-1], text)
+    start, end = int(node.start_mark.index), int(node.end_mark.index)
+    return start + len(text[start:end].rstrip())
+
+
+def _nested(data: Any, path: tuple[str, ...], value: Any) -> Any:
+    if not path:
+        return value
+    below = data if isinstance(data, dict) else {}
+    return {**below, path[0]: _nested(below.get(path[0]), path[1:], value)}
+
+
+def _flow(value: Any) -> str:
+    text = str(yaml.safe_dump(value, default_flow_style=True, sort_keys=False, allow_unicode=True, width=10**6))
+    return text.removesuffix("...\n").rstrip("\n")
+
+
+def _newline(text: str) -> str:
+    return "" if not text or text.endswith("\n") else "\n"
+
+
 def _refuse_traps(text: str, source: str) -> None:
     """Refuse aliases (seven lines of them can unfold to gigabytes) and nesting that would exhaust the stack."""
     depth = 0

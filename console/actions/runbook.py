@@ -1,7 +1,7 @@
 """The runbook: free → patch → launch → probe → shapes → compare, each step with its proof; resumed where it stopped.
 
 The baseline comes first when no stored run matches: it is launched, probed, and stopped. The patch is applied before
-that, so that both sides run from the same tree.
+that, so that both sides run from the same tree. Steps may be left out or put in before the start.
 """
 
 from __future__ import annotations
@@ -10,21 +10,17 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from console.actions import apply_patch, deliver, free_gpus, launch_server, read_log, run_probe, stop_server
-from console.actions.patch_state import PatchRequest
-from console.errors import ConsoleError, NegativeResult, UsageError
-from console.launch.command import render
-from console.node.free_plan import FreeRequest
-from console.probe.compare import Comparison, compare
-from console.probe.workload import workload_from_profile
+from console.actions import run_probe, runbook_steps
+from console.actions.runbook_acts import Acts
+from console.errors import ConsoleError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from console.actions.await_ready import LaunchOutcome
     from console.actions.node import Node, Say
     from console.launch.loader import ResolvedProfile
-    from console.logs.shapes import ShapeRow
+    from console.launch.profile import Profile
+    from console.probe.compare import Comparison
     from console.probe.stored import StoredRun
     from remote_agent.protocol import ServerRun
 
@@ -40,6 +36,8 @@ class Step:
     state: State = "waiting"
     proof: str = ""
     elapsed_s: float = 0.0
+    kind: str = ""
+    """What it does, one of `runbook_steps.KINDS`."""
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "state": self.state, "proof": self.proof, "elapsed_s": round(self.elapsed_s, 2)}
@@ -56,6 +54,12 @@ class RunbookRequest:
     start: str | None = None
     gpus: tuple[int, ...] = ()
     delivery: str | None = None
+    steps: tuple[str, ...] = ()
+    """Kinds of steps in their order; empty: the profile's own."""
+    skip: tuple[str, ...] = ()
+    """Ids of steps to leave out."""
+    insert: tuple[str, ...] = ()
+    """Steps to put in: see `runbook_steps.arrange`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,23 +113,36 @@ class RunbookOutcome:
 async def plan(node: Node, request: RunbookRequest) -> RunbookPlan:
     """Resolve the profile and list the steps. Raises UsageError."""
     resolved = await node.profile(request.profile, request.sets, request.env)
-    baseline = resolved.profile.baseline
-    steps = [Step("free", "this operator's servers end, GPUs are measured free")]
-    if resolved.profile.patch_ids:
-        steps.append(Step("patch", f"{', '.join(resolved.profile.patch_ids)} applied, read back and compiled"))
-    if baseline:
-        steps.append(Step("baseline", f"a stored run of {baseline.profile}, or one is made"))
-    steps += [
-        Step("launch", "preflight, exact command, ready"),
-        Step("probe", "tok/s, TTFT, accept_len"),
-        Step("shapes", "widths against the checkpoint"),
-    ]
-    if baseline:
-        steps.append(Step("compare", f"against {baseline.profile}, both numbers and what differs"))
-    ids = [step.id for step in steps]
+    profile = resolved.profile
+    entries = runbook_steps.arrange(request.steps or runbook_steps.own_kinds(profile), request.skip, request.insert)
+    runbook_steps.check(profile, [entry.kind for entry in entries if not entry.is_skipped])
+    titles = _titles(profile)
+    steps = tuple(_step(each, titles[each.kind]) for each in entries)
+    ids = [step.id for step in steps if step.state != "skipped"]
     if request.start is not None and request.start not in ids:
         raise UsageError(f"no step {request.start!r}", f"Steps: {', '.join(ids)}.")
-    return RunbookPlan(request, resolved, tuple(steps), baseline.profile if baseline else None)
+    return RunbookPlan(request, resolved, steps, profile.baseline.profile if profile.baseline else None)
+
+
+def _step(entry: runbook_steps.Entry, title: str) -> Step:
+    if entry.is_skipped:
+        return Step(entry.id, title, "skipped", "left out", kind=entry.kind)
+    return Step(entry.id, title, kind=entry.kind)
+
+
+def _titles(profile: Profile) -> dict[str, str]:
+    baseline = profile.baseline.profile if profile.baseline else "the baseline"
+    return {
+        "free": "this operator's servers end, GPUs are measured free",
+        "patch": f"{', '.join(profile.patch_ids)} applied, read back and compiled",
+        "baseline": f"a stored run of {baseline}, or one is made",
+        "launch": "preflight, exact command, ready",
+        "probe": "tok/s, TTFT, accept_len",
+        "shapes": "widths against the checkpoint",
+        "compare": f"against {baseline}, both numbers and what differs",
+        "stop": "the server ends, its GPUs are measured free",
+        "revert": "the patches come off, and that is proved",
+    }
 
 
 async def run(
@@ -145,29 +162,20 @@ class _Walk:
         self._plan = plan
         self._say = say
         self._show = show
-        self._baseline_run: StoredRun | None = None
         self.outcome = RunbookOutcome(list(plan.steps))
-        self._acts: dict[str, Callable[[], Awaitable[str]]] = {
-            "free": self._free,
-            "patch": self._patch,
-            "baseline": self._baseline,
-            "launch": self._launch,
-            "probe": self._probe,
-            "shapes": self._shapes,
-            "compare": self._compare,
-        }
+        self._acts = Acts(node, plan, self.outcome, say).by_kind
 
     async def go(self) -> None:
         started = time.time()
         ids = [step.id for step in self.outcome.steps]
         first = ids.index(self._plan.request.start) if self._plan.request.start else 0
         for index, step in enumerate(self.outcome.steps):
-            if index < first:
-                self._set(index, replace(step, state="skipped", proof="resumed after it"))
+            if step.state == "skipped" or index < first:
+                self._set(index, replace(step, state="skipped", proof=step.proof or "resumed after it"))
                 continue
             if not await self._step(index, step):
                 break
-        request = {"profile": self._plan.request.profile, "sets": list(self._plan.request.sets)}
+        request = {"profile": self._plan.request.profile, "sets": list(self._plan.request.sets), "steps": ids}
         told = {"ok": self.outcome.ok, "steps": [step.to_json() for step in self.outcome.steps]}
         self._node.record(started, "runbook", request, told)
 
@@ -175,7 +183,7 @@ class _Walk:
         started = time.monotonic()
         self._set(index, replace(step, state="running"))
         try:
-            proof = await self._acts[step.id]()
+            proof = await self._acts[step.kind]()
         except ConsoleError as error:
             self.outcome.error = error
             elapsed = time.monotonic() - started
@@ -188,138 +196,3 @@ class _Walk:
         self.outcome.steps[index] = step
         self._say(f"[{step.state}] {step.id}: {step.proof or step.title}")
         self._show(tuple(self.outcome.steps))
-
-    async def _free(self) -> str:
-        gpus = self._plan.request.gpus or self._plan.resolved.profile.gpus or ()
-        freeing = await free_gpus.plan(self._node, FreeRequest(gpus=tuple(gpus)))
-        outcome = await free_gpus.run(self._node, freeing, self._say)
-        if not outcome.ok and outcome.gpus:
-            raise NegativeResult(outcome.proof, "`status` shows who holds them.")
-        return outcome.proof
-
-    async def _patch(self) -> str:
-        request = PatchRequest(
-            profile=self._plan.request.profile, sets=self._plan.request.sets, delivery=self._plan.request.delivery
-        )
-        outcome = await deliver.run(self._node, await apply_patch.plan(self._node, request), self._say)
-        if not outcome.ok:
-            raise NegativeResult(outcome.proof, "`patch revert` takes it back.")
-        return outcome.proof
-
-    async def _baseline(self) -> str:
-        found = await self._stored_baseline()
-        if found is not None:
-            self._baseline_run = found
-            return f"stored run {found.run_id}: {run_probe.ProbeOutcome(found).proof}"
-        assert self._plan.baseline
-        launched = await self._launched(self._plan.baseline)
-        try:
-            outcome = await self._probed(launched.server)
-        finally:
-            stopping = await stop_server.plan(self._node, launched.server.run_id, None, 30.0)
-            stopped = await stop_server.run(self._node, stopping, self._say)
-        if not stopped.ok:
-            raise NegativeResult(stopped.proof, "`status` shows what is left.")
-        self._baseline_run = outcome.run
-        return f"made: {outcome.proof}"
-
-    async def _launch(self) -> str:
-        outcome = await self._launched(self._plan.request.profile)
-        self.outcome.server = outcome.server
-        return outcome.proof
-
-    async def _probe(self) -> str:
-        outcome = await self._probed(await self._server())
-        self.outcome.run = outcome.run
-        return outcome.proof
-
-    async def _shapes(self) -> str:
-        if not self._plan.resolved.profile.patch_ids:
-            return "no shape lines are asked for by this profile"
-        source = await read_log.find(self._node, (await self._server()).run_id)
-        history = await read_log.read(self._node, source)
-        rows = history.shapes.rows()
-        self.outcome.shapes = history.shapes.to_json(source.judge)
-        wrong = [source.judge(row).sentence for row in rows if source.judge(row).state == "wrong"]
-        if wrong:
-            raise NegativeResult(f"wrong widths: {'; '.join(wrong)}", "`logs --shapes` shows the table.")
-        fc_in = [row for row in rows if row.site == "draft.fc_in"]
-        if not rows:
-            raise NegativeResult("no shape line in the log", "Is the patch applied, EAGLE3_DEBUG=1 set, graphs off?")
-        return "; ".join(_told(row) for row in _widest(fc_in or list(rows)))
-
-    async def _compare(self) -> str:
-        candidate = self.outcome.run or self._latest(self._plan.request.profile)
-        baseline = self._baseline_run or await self._stored_baseline() or self._latest(self._plan.baseline or "")
-        declared = self._plan.resolved.profile.baseline
-        comparison = compare(baseline, candidate, declared.varies if declared else ())
-        self.outcome.comparison = comparison
-        a, b = (run_probe.ProbeOutcome(each).proof for each in (baseline, candidate))
-        why = f" ({comparison.why})" if comparison.why else ""
-        return f"{comparison.verdict}{why}; baseline {a}; candidate {b}; {len(comparison.differs)} differences"
-
-    async def _launched(self, profile: str) -> LaunchOutcome:
-        request = self._plan.request
-        own = profile == request.profile
-        planned = await launch_server.plan(
-            self._node, profile, request.sets if own else self._shared_sets(), request.env if own else (), request.allow
-        )
-        outcome = await launch_server.run(self._node, planned, self._say)
-        if not outcome.ok:
-            raise NegativeResult(outcome.proof, "`patch verify` shows what the overlay would serve.")
-        return outcome
-
-    def _shared_sets(self) -> tuple[str, ...]:
-        """What was set for the candidate alone must not reach the baseline; where it listens and logs must."""
-        return tuple(each for each in self._plan.request.sets if each.split("=", 1)[0] in ("port", "host", "gpus"))
-
-    async def _probed(self, server: ServerRun) -> run_probe.ProbeOutcome:
-        # Both sides get the candidate's load: a comparison of two loads says nothing.
-        load = self._plan.resolved.profile.probe.given()
-        outcome = await run_probe.run(
-            self._node, await run_probe.plan(self._node, server.run_id, overrides=load), self._say
-        )
-        if not outcome.ok:
-            raise NegativeResult(outcome.proof, "`logs` shows the server's side.")
-        return outcome
-
-    async def _server(self) -> ServerRun:
-        return self.outcome.server or await self._node.server()
-
-    def _latest(self, profile: str) -> StoredRun:
-        runs = [run for run in self._node.journal.list_runs(self._node.name) if run.profile == profile]
-        if not runs:
-            raise NegativeResult(f"no stored run of {profile} on {self._node.name}", "Resume at the step `probe`.")
-        return runs[0]
-
-    async def _stored_baseline(self) -> StoredRun | None:
-        """The newest run that a launch of the baseline profile would repeat."""
-        if self._plan.baseline is None:
-            return None
-        planned = await launch_server.plan(self._node, self._plan.baseline, self._shared_sets())
-        command = render(planned.resolved, self._node.config.env)
-        server = _as_if_launched(planned, command.argv, command.masked_env(), self._node.operator)
-        load = workload_from_profile(self._plan.resolved.profile.probe.given())
-        expected = await run_probe.fingerprint_of(self._node, run_probe.ProbePlan(server, load))
-        return self._node.journal.find_baseline(self._node.name, expected, profile=self._plan.baseline)
-
-
-def _as_if_launched(
-    planned: launch_server.LaunchPlan, argv: tuple[str, ...], env: dict[str, str], operator: str
-) -> ServerRun:
-    from remote_agent.protocol import ServerRun
-
-    command = planned.command
-    return ServerRun(
-        "", operator, list(argv), env, "", command.log_path, 0, command.port, 0.0, "", record=planned.record
-    )
-
-
-def _told(row: ShapeRow) -> str:
-    return f"{row.site} {row.model} {row.mode} last dim {row.widths[-1] if row.widths else '?'} on ranks {row.ranks}"
-
-
-def _widest(rows: list[ShapeRow]) -> list[ShapeRow]:
-    """The rows that show the captured width: what the draft feeds itself is narrower."""
-    top = max((max((w for w in row.widths if w is not None), default=0) for row in rows), default=0)
-    return [row for row in rows if top in row.widths]

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import click
 
+from console.cli import _examples
+
 
 class _Verbs(click.Group):
     """Finds a verb by its file; only the one that is called is imported (and all for --help)."""
@@ -26,6 +28,7 @@ class _Verbs(click.Group):
         if cmd_name not in self.list_commands(ctx):
             return None
         command: click.Command = importlib.import_module(f"console.cli.{cmd_name}").COMMAND
+        _examples.add_to(command, cmd_name)
         return command
 
     def resolve_command(

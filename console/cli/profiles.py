@@ -1,7 +1,8 @@
-"""profiles list|show|validate|schema|import: launch profiles, without a node."""
+"""profiles list|show|keys|edit|duplicate|diff|validate|schema|import: launch profiles, without a node."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group("profiles")
 def COMMAND() -> None:
-    """List, show, check and import launch profiles."""
+    """List, show, edit, compare, check and import launch profiles."""
 
 
 @COMMAND.command("list")
@@ -53,6 +54,70 @@ def _show(options: Options, profile: str, sets: tuple[str, ...], shell: bool) ->
         emit(options, True, None, {**values, "sources": list(resolved.sources)})
     else:
         click.echo(plain(line if shell else yaml_file.dump(profile_record(resolved.profile)), lines=True))
+    return 0
+
+
+@COMMAND.command("edit")
+@click.argument("profile", metavar="NAME|FILE")
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Write this into the file, without an editor.")
+@shared_options
+def _edit(options: Options, profile: str, sets: tuple[str, ...]) -> int:
+    """Edit a profile in $VISUAL or $EDITOR; it is checked before it is saved. One that ships is copied first."""
+    from console.cli._profile_edit import edit, write
+
+    return write(options, profile, sets) if sets else edit(options, profile)
+
+
+@COMMAND.command("duplicate")
+@click.argument("profile", metavar="NAME|FILE")
+@click.argument("new", metavar="NEW")
+@shared_options
+def _duplicate(options: Options, profile: str, new: str) -> int:
+    """Copy a profile under a new name into your own folder; over nothing."""
+    from console.cli._profile_edit import duplicate
+
+    return duplicate(options, profile, new)
+
+
+@COMMAND.command("diff")
+@click.argument("a", metavar="NAME|FILE")
+@click.argument("b", metavar="NAME|FILE")
+@shared_options
+def _diff(options: Options, a: str, b: str) -> int:
+    """Say which fields of two profiles differ, with what they extend, and where each value stands."""
+    from console.launch.differences import differences
+
+    inputs = _inputs()
+    found = differences(_resolve(a, inputs), _resolve(b, inputs))
+    if options.as_json:
+        emit(options, True, None, {"differs": [each.to_json() for each in found]})
+        return 0
+    for each in found:
+        click.echo(plain(f"{each.key}: {_side(each.a, each.a_from)} | {_side(each.b, each.b_from)}"))
+    if not found:
+        click.echo(plain(f"{a} and {b} run the same"))
+    return 0
+
+
+@COMMAND.command("keys")
+@click.argument("key", required=False)
+@shared_options
+def _keys(options: Options, key: str | None) -> int:
+    """Say what the keys of a profile mean, with flag and releases: all of them, or KEY and what is below it."""
+    from console.errors import UsageError
+    from console.launch.key_notes import key_notes
+    from console.validation import nearest
+
+    notes = key_notes()
+    found = [each for each in notes if key is None or each.key == key or each.key.startswith(f"{key}.")]
+    if not found:
+        near = nearest(str(key), [each.key for each in notes])
+        raise UsageError(f"a profile has no key {key!r}", f"Nearest: {near}." if near else "`profiles keys` has all.")
+    if options.as_json:
+        emit(options, True, None, {"keys": [each.to_json() for each in found]})
+    else:
+        for each in found:
+            click.echo(plain("\n  ".join(each.lines()), lines=True))
     return 0
 
 
@@ -93,8 +158,6 @@ def _validate(options: Options, profiles: tuple[str, ...]) -> int:
 @shared_options
 def _schema(options: Options) -> int:
     """Print the JSON Schema of profiles, for editors."""
-    import json
-
     from console.launch.schema import json_schema
 
     if options.as_json:
@@ -130,6 +193,11 @@ def _import(options: Options, file: str, name: str | None, version: str | None, 
             say(f"note: {note}")
         click.echo(plain(f"wrote {written}" if written else body.rstrip(), lines=True))
     return 0
+
+
+def _side(value: Any, place: str) -> str:
+    shown = "not set" if value is None else json.dumps(value, ensure_ascii=False)
+    return f"{shown} ({place})" if place else shown
 
 
 def _inputs(sets: tuple[str, ...] = ()) -> Inputs:

@@ -1,7 +1,9 @@
-"""runbook NODE [PROFILE]: the whole loop with a checklist and a proof for each step."""
+"""runbook NODE [PROFILE|FILE]: the whole loop with a checklist and a proof for each step."""
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,33 +22,70 @@ from console.cli._shared import (
 from console.units import plain
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from console.actions.node import Node
     from console.actions.runbook import RunbookRequest
 
 
 @click.command("runbook")
 @node_argument
-@click.argument("profile", required=False)
+@click.argument("profile", required=False, metavar="[PROFILE|FILE]")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set a profile key.")
 @click.option("--env", multiple=True, metavar="NAME=VALUE", help="Set an environment variable of the server.")
 @click.option("--allow", multiple=True, metavar="RULE", help="Launch in spite of this finding; recorded.")
 @click.option("--delivery", type=click.Choice(["overlay", "in-place"]), help="Of the patches; an overlay by default.")
 @click.option("--from", "start", metavar="STEP", help="Resume at this step.")
+@click.option("--skip", multiple=True, metavar="STEP", help="Leave this step out.")
+@click.option("--insert", multiple=True, metavar="KIND[:STEP]", help="Put a step in before STEP, else at the end.")
+@click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Write the plan as a file, run nothing.")
 @shared_options
-def COMMAND(node: str, options: Options, **chosen: Any) -> int:
-    """Free, patch, launch, probe, read the shapes and compare, on NODE with PROFILE (by default the node's own)."""
-    from console.actions.runbook import RunbookRequest
-    from console.cli._nodes import profile_of
+def COMMAND(node: str, options: Options, save: Path | None, **chosen: Any) -> int:
+    """Free, patch, launch, probe, read the shapes and compare, on NODE with PROFILE (by default the node's own).
+
+    FILE is a runbook that --save wrote. Steps: free patch baseline launch probe shapes compare; stop and revert can be
+    put in.
+    """
 
     async def walk_profile(connected: Node) -> int:
-        named = {**chosen, "profile": profile_of(connected, chosen["profile"])}
-        return await walk(connected, options, RunbookRequest(**named))
+        request = _request(connected, chosen)
+        if save is not None:
+            return await _save(connected, options, request, save)
+        return await walk(connected, options, request, _again(node, chosen))
 
     return on_node(node, options, walk_profile)
 
 
-async def walk(node: Node, options: Options, request: RunbookRequest) -> int:
-    """Plan, confirm, walk; the exit code is the failed step's."""
+def _request(node: Node, chosen: dict[str, Any]) -> RunbookRequest:
+    """What is asked for, by a profile or by a file."""
+    from console.actions import runbook_file
+    from console.actions.runbook import RunbookRequest
+    from console.cli._nodes import profile_of
+
+    named = chosen["profile"]
+    if named is not None and runbook_file.is_runbook(named):
+        return runbook_file.request_of(runbook_file.read(Path(named)), RunbookRequest(**chosen))
+    return RunbookRequest(**{**chosen, "profile": profile_of(node, named)})
+
+
+async def _save(node: Node, options: Options, request: RunbookRequest, path: Path) -> int:
+    from console.actions import runbook, runbook_file
+
+    plan = await runbook.plan(node, request)
+    if not options.dry_run:
+        runbook_file.write(path, plan)
+    if options.as_json:
+        steps = [step.to_json() for step in plan.steps]
+        emit(options, True, node.name, {"steps": steps, "path": str(path)})
+    else:
+        for line in plan.lines():
+            click.echo(plain(line))
+        say(f"{'would write' if options.dry_run else 'wrote'} {path}")
+    return 0
+
+
+async def walk(node: Node, options: Options, request: RunbookRequest, again: Sequence[str] = ()) -> int:
+    """Plan, confirm, walk; the exit code is the failed step's. `again`: the words that resume it, but for --from."""
     from console.actions import runbook
 
     plan = await runbook.plan(node, request)
@@ -64,6 +103,21 @@ async def walk(node: Node, options: Options, request: RunbookRequest) -> int:
     if outcome.error is None:
         return 0
     tell_error(outcome.error)
-    failed = outcome.failed
-    say(f"resume: spec-console runbook {node.name} {request.profile} --from {failed.id if failed else 'free'}")
+    words = again or ("spec-console", "runbook", node.name, request.profile)
+    say(f"resume: {shlex.join([*words, '--from', outcome.failed.id if outcome.failed else 'free'])}")
     return outcome.error.exit_code
+
+
+_AGAIN = {"sets": "--set", "env": "--env", "allow": "--allow", "skip": "--skip", "insert": "--insert"}
+
+
+def _again(node: str, chosen: dict[str, Any]) -> list[str]:
+    """The words to type again, but for --from; what looks secret is left for the user to fill in."""
+    from console.launch.secrets import looks_secret
+
+    words = ["spec-console", "runbook", node, *filter(None, [chosen["profile"]])]
+    for name, option in _AGAIN.items():
+        for each in chosen[name]:
+            key = each.partition("=")[0]
+            words += [option, f"{key}=***" if name == "env" and looks_secret(key) else each]
+    return [*words, *(["--delivery", chosen["delivery"]] if chosen["delivery"] else [])]

@@ -13,6 +13,8 @@ from console.errors import UsageError
 
 VERSION = "0.5.12.post1+simulated"
 _STANDIN = Path(__file__).parent / "standin"
+PORT_VARIABLE = "SPEC_CONSOLE_DEMO_PORT"
+"""Another port for the embedded node's server than this user's own: for a second one at the same time."""
 _FIRST_PORT = 18000
 _PORTS = 2000
 _METADATA = f"""Metadata-Version: 2.1
@@ -65,9 +67,17 @@ def prepare(home: Path) -> DemoNode:
         },
         nvidia_smi=home / "bin" / "nvidia-smi",
         state_dir=home / "state",
-        port=_FIRST_PORT + os.getuid() % _PORTS,
+        port=_port(os.environ.get(PORT_VARIABLE, "")),
         stale=not fresh,
     )
+
+
+def _port(asked: str) -> int:
+    if not asked:
+        return _FIRST_PORT + os.getuid() % _PORTS
+    if not (asked.isdecimal() and 1 <= int(asked) <= 65535):
+        raise UsageError(f"{PORT_VARIABLE}={asked} is no port", "A whole number from 1 to 65535.")
+    return int(asked)
 
 
 def _lay_out(home: Path) -> bool:

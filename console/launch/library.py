@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console import yaml_file
 from console.errors import UsageError
-from console.validation import nearest
 
 if TYPE_CHECKING:
     from console.yaml_file import Located
@@ -51,10 +49,13 @@ class Library:
             NoSuchProfile: there is none.
             UsageError: it cannot be read or parsed.
         """
-        path = self._path(name, beside)
+        from console import yaml_file  # a name is completed without it, while somebody waits
+
+        path = self.path(name, beside)
         return Found(path.stem, str(path), yaml_file.load_file(path))
 
-    def _path(self, name: str, beside: str) -> Path:
+    def path(self, name: str, beside: str = "") -> Path:
+        """Return the file of the profile `name`, or at the path `name`. Raises NoSuchProfile."""
         if "/" in name or name.endswith(SUFFIXES):
             path = Path(name).expanduser()
             path = Path(beside).parent / path if beside else path
@@ -63,6 +64,8 @@ class Library:
             return path.resolve()
         known = self.names()
         if name not in known:
+            from console.validation import nearest  # pydantic: the same
+
             near = nearest(name, known)
             hint = f"Nearest: {near}." if near else f"Known: {', '.join(known) or 'none'}."
             raise NoSuchProfile(f"no profile is called {name!r}", hint, self._looked())

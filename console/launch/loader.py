@@ -20,7 +20,7 @@ from console.validation import Invalid, Path_, Problem, check, dotted
 from console.yaml_file import Located
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from console.launch.library import Found
 
@@ -68,6 +68,8 @@ class ResolvedProfile:
     secrets: Secrets
     patch_env: dict[str, str] = field(default_factory=dict)
     """What the options of its patches put into the server's environment."""
+    places: dict[str, str] = field(default_factory=dict)
+    """Of each value that is not a default, by dotted key: "file:line:column", or the option that brought it."""
 
 
 def resolve(name: str, reader: Reader, inputs: Inputs | None = None) -> ResolvedProfile:
@@ -121,6 +123,7 @@ class _Resolution:
 
     def run(self) -> ResolvedProfile:
         data = layers.merge(self.files, self.overrides)
+        given = list(_leaves(data, ()))
         self._own_name(data)
         data = self._filled(data)
         profile, problems = check(Profile, data, self.where)
@@ -134,7 +137,9 @@ class _Resolution:
         if profile is None or self.problems:
             raise Invalid(f"profile {self.chain[0].name}", self.problems)
         sources = tuple(each.source for each in self.chain)
-        return ResolvedProfile(profile, sources, profile_sha256(profile), self._recorded(), secrets, patch_env)
+        places = {dotted(path): self.where(path) for path in given}
+        sha256 = profile_sha256(profile)
+        return ResolvedProfile(profile, sources, sha256, self._recorded(), secrets, patch_env, places)
 
     def where(self, path: Path_) -> str:
         return layers.where(path, self.files, self.overrides)
@@ -206,6 +211,14 @@ class _Resolution:
             dotted(each.path): MASK if is_secret_path(each.path) or _is_secret_env(each.path) else each.value
             for each in self.overrides
         }
+
+
+def _leaves(data: Any, path: Path_) -> Iterator[Path_]:
+    if isinstance(data, dict) and data:
+        for key, value in data.items():
+            yield from _leaves(value, (*path, key))
+    elif path:
+        yield path
 
 
 def _is_secret_env(path: Path_) -> bool:
