@@ -32,6 +32,16 @@ class Paths:
         return self.config / "nodes.yaml"
 
     @property
+    def keys_file(self) -> Path:
+        """`keys.yaml`, the user's keymap."""
+        return self.config / "keys.yaml"
+
+    @property
+    def command_history(self) -> Path:
+        """What was entered on the console's command line."""
+        return self.state / "commands"
+
+    @property
     def patches(self) -> Path:
         """The user's own patches, a folder each."""
         return self.config / "patches"

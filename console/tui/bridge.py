@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from console.actions import recover
 from console.actions.read_log import LogSource
 from console.errors import ConsoleError
+from console.remote import heartbeat
 from console.state.events import (
     AgentGreeted,
     LinkChanged,
+    LinkSilent,
     NodeNamed,
     Noticed,
     TelemetrySampled,
@@ -27,10 +29,12 @@ if TYPE_CHECKING:
     from console.remote.session import Link
     from console.tui.log_pick import LogPick
     from console.tui.stream import EventStream
+    from remote_agent.protocol import Hello
 
 TELEMETRY_S = 1.0
 INVENTORY_S = 2.0
 RETRY_S = 1.0
+AGE_S = 1.0
 
 
 class Bridge:
@@ -42,6 +46,8 @@ class Bridge:
         self._session = node.agent.session
         self._wanted = asyncio.Event()
         self._read = asyncio.Event()
+        self._greeted: Hello | None = None
+        self._came = asyncio.Event()
         self._told = ""
         self._picked = picked
         self._feed: LogFeed | None = None
@@ -56,7 +62,8 @@ class Bridge:
         finally:
             await local
         async with asyncio.TaskGroup() as group:
-            for work in (self._telemetry, self._inventory, self._log):
+            group.create_task(self._age())
+            for work in (self._recover, self._telemetry, self._inventory, self._log):
                 group.create_task(self._keep(work))
 
     def reread(self) -> None:
@@ -85,12 +92,41 @@ class Bridge:
     async def _open(self) -> None:
         self._stream.put(LinkChanged("connecting"))
         await self._session.open()
-        await recover.on_connect(self._node, lambda line: self._stream.put(Noticed("warn", line)), change=True)
+        await self._finish_changes()
 
     def _on_link(self, link: Link) -> None:
         self._stream.put(LinkChanged(link.name, link.reason))
-        if link.name == "connected" and self._session.hello:
-            self._stream.put(AgentGreeted(self._session.hello))
+        hello = self._session.hello
+        if link.name == "connected" and hello and hello != self._greeted:
+            self._greeted = hello
+            self._stream.put(AgentGreeted(hello))
+            if self._session.meanwhile:
+                self._stream.put(Noticed("warn", self._session.meanwhile))
+            self._came.set()
+
+    async def _recover(self) -> None:
+        """After each reconnect, as after the first connect: deal with what was cut short."""
+        await self._came.wait()
+        self._came.clear()
+        await self._finish_changes()
+
+    async def _finish_changes(self) -> None:
+        self._came.clear()
+        change = not self._stream.state.node.readonly
+        await recover.on_connect(self._node, lambda line: self._stream.put(Noticed("warn", line)), change=change)
+
+    async def _age(self) -> None:
+        """Tell how old what is shown is, each second that the node is not heard; sleep of this machine counts."""
+        before, slept_s = heartbeat.now(), 0.0
+        while True:
+            await asyncio.sleep(AGE_S)
+            at = heartbeat.now()
+            slept_s += max(0.0, (at.wall - before.wall) - (at.monotonic - before.monotonic))
+            before = at
+            if self._session.link.name == "connected":
+                slept_s = 0.0
+            elif self._session.hello:
+                self._stream.put(LinkSilent(round(at.monotonic - self._session.heard_at + slept_s)))
 
     async def _keep(self, work: Callable[[], Awaitable[None]]) -> None:
         """Do `work` again and again; what goes wrong is told once, and a lost link is waited for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from console.actions import read_log
-from console.tui import readings
+from console.tui import readings, run_changes, run_log
 from console.tui.bridge import Bridge
 from console.tui.runner import Runner
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from console.actions.node import Node
     from console.tui.keys import Key
     from console.tui.log_pick import LogPick
+    from console.tui.run_changes import RunChange
     from console.tui.stream import EventStream
     from remote_agent import protocol as wire
 
@@ -47,6 +48,10 @@ class Connected:
         """Take the running action back."""
         self._runner.cancel()
 
+    def be_readonly(self, reason: str) -> None:
+        """Have every change refused by the agent too, or allowed again: it is started anew for it."""
+        self._node.agent.session.be_readonly(reason)
+
     def reread(self) -> None:
         """Read again what is shown now; the comparison keeps its two sides."""
         runs = self._stream.state.runs
@@ -66,10 +71,22 @@ class Connected:
         """Read the stored runs and put two side by side: those named, or those that belong together."""
         readings.runs(self._node, self._stream, self._stream.state.profiles, baseline, candidate)
 
+    def change_run(self, change: RunChange) -> str:
+        """Change what stands on a stored run, and show it; return what is to be said of it. Raises ConsoleError."""
+        told = run_changes.apply(self._node.journal, change)
+        runs = self._stream.state.runs
+        baseline, candidate = (side.run_id if side else None for side in (runs.baseline, runs.candidate))
+        self.compare(None if change.what in ("pin", "unpin") else baseline, candidate)
+        return told
+
+    def log_range(self, run_id: str) -> tuple[int, int]:
+        """The bytes of the server's log that were written while a stored run was measured. Raises ConsoleError."""
+        return run_log.log_range(self._node.journal, run_id)
+
     def read_for(self, screen: str, after_s: float = 0.0) -> None:
         """Read what only this screen shows; a newer wish takes the place of one that is not done."""
         reading = readings.for_screen(self._node, self._stream, screen, after_s)
-        self._app.run_worker(reading, group="reading", exclusive=True, exit_on_error=False)
+        self._app.run_worker(reading, group=f"reading {self._node.name}", exclusive=True, exit_on_error=False)
 
     def _after_action(self) -> None:
         self._bridge.reread()

@@ -23,7 +23,10 @@ SAID_BEHIND = 256 * 1024
 def status(log: LogState, view: LogView, searching: str) -> Iterator[Line | str]:
     """One line: where the launch stands, where the view stands, what is missing."""
     if log.window is None:
-        yield ("No server of yours was launched on this node yet: L launches one, o opens a log file.", "dim")
+        yield (
+            "No server of yours was launched on this node yet: {launch} launches one, {log.open} opens a log file.",
+            "dim",
+        )
         return
     if log.reading:
         phase = log.reading.phase

@@ -8,6 +8,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from console.state.events import Event
+    from console.tui.run_changes import RunChange
 
 
 class Happened(Message):
@@ -25,6 +26,23 @@ class CompareAsked(Message):
         super().__init__()
         self.baseline = baseline
         self.candidate = candidate
+
+
+class RunChangeAsked(Message):
+    """What stands on a stored run is to be changed."""
+
+    def __init__(self, change: RunChange) -> None:
+        super().__init__()
+        self.change = change
+
+
+class RunLogAsked(Message):
+    """The part of the server's log that a stored run was measured in is to be looked at."""
+
+    def __init__(self, run_id: str, launch_id: str) -> None:
+        super().__init__()
+        self.run_id = run_id
+        self.launch_id = launch_id
 
 
 class DetailAsked(Message):

@@ -118,7 +118,7 @@ async def _runbook(node: Node, state: ConsoleState, emit: Emit) -> Planned:
     profile = state.profiles.selected
     failed = state.runbook.failed if state.runbook.profile == profile else None
     plan = await runbook.plan(node, runbook.RunbookRequest(profile, start=failed.id if failed else None))
-    resumed = (f"resumes at {failed.id}, which failed (c on screen 1 clears the checklist)",) if failed else ()
+    resumed = (f"resumes at {failed.id}, which failed (`clear` puts the checklist away)",) if failed else ()
 
     def show(steps: Sequence[runbook.Step]) -> None:
         emit(RunbookMoved(profile, translate.steps(steps)))
@@ -148,7 +148,7 @@ class WalkOutcome:
     def proof(self) -> str:
         failed = self.walked.failed
         if failed:
-            return f"stopped at {failed.id}: {failed.proof}; R resumes there"
+            return f"stopped at {failed.id}: {failed.proof}; the runbook resumes there"
         done = sum(step.state == "done" for step in self.walked.steps)
         return f"{done} steps done; {self.walked.steps[-1].proof}"
 

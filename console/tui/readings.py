@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from typing import TYPE_CHECKING
 
 from console import yaml_file
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from console.state.model import ProfilesState
     from console.state.runs_state import ComparisonView
     from console.state.sweep_state import SweepView
+    from console.store.labels import RunLabels
     from console.tui.stream import EventStream
 
 SWEEPS = 10
@@ -108,22 +110,35 @@ def runs(
     node: Node, stream: EventStream, profiles: ProfilesState, baseline: str | None = None, candidate: str | None = None
 ) -> None:
     """Read the journal, and put two runs side by side: those named, or those that belong together."""
+    if warning := node.journal.told_once():
+        stream.put(Noticed("warn", warning))
     try:
-        stored = node.journal.list_runs(node.name)
+        stored, labels, pins = _read(node)
         swept = sweeps(node, profiles, stored)
     except ConsoleError as error:
         stream.put(RunsReadFailed(told(error)))
         return
-    stream.put(RunsRead(tuple(map(translate_runs.run_view, stored))))
+    views = {run.run_id: translate_runs.run_view(run, labels.get(run.run_id)) for run in stored}
+    stream.put(RunsRead(tuple(views.values())))
     stream.put(SweepsRead(swept))
-    a, b = translate_runs.pair(stored, profiles.found, baseline, candidate)
+    a, b = translate_runs.pair(stored, profiles.found, baseline, candidate, pins)
     stream.put(
         RunsCompared(
-            translate_runs.run_view(a) if a else None,
-            translate_runs.run_view(b) if b else None,
+            views[a.run_id] if a else None,
+            views[b.run_id] if b else None,
             _compared(node, stream, a, b, _declared(profiles, b.profile)) if a and b else None,
         )
     )
+
+
+def _read(node: Node) -> tuple[tuple[StoredRun, ...], dict[str, RunLabels], tuple[str, ...]]:
+    """The newest runs and every pinned one, newest first; their labels; the pins. Raises ConsoleError."""
+    journal, pins = node.journal, node.journal.pins(node.name)
+    stored = journal.list_runs(node.name)
+    known = {run.run_id for run in stored}
+    older = [journal.get_run(each) for each in pins if each not in known]
+    every = sorted((*stored, *older), key=lambda run: run.at, reverse=True) if older else stored
+    return tuple(every), journal.labels(node.name), pins
 
 
 def sweeps(node: Node, profiles: ProfilesState, runs: Sequence[StoredRun]) -> tuple[SweepView, ...]:
@@ -145,7 +160,13 @@ def _compared(node: Node, stream: EventStream, a: StoredRun, b: StoredRun, varie
         golden = _golden(node, b.profile)
     except UsageError as error:
         stream.put(Noticed("warn", told(error)))
-    return translate_runs.comparison_view(a, b, varies, golden)
+    found = translate_runs.comparison_view(a, b, varies, golden)
+    told_of = {"verdict": found.verdict, "why": found.why, "difference": found.difference}
+    try:
+        node.journal.add_verdict(time.time(), a, b, varies, told_of)
+    except ConsoleError as error:
+        stream.put(Noticed("warn", told(error)))
+    return found
 
 
 def _golden(node: Node, profile: str) -> Golden | None:

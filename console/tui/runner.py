@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
-from console.errors import ConsoleError
+from console.errors import ConsoleError, NodeLost, Refused
 from console.state.events import (
     ActionAsked,
     ActionCancelled,
@@ -55,17 +56,21 @@ class Runner:
 
     async def _walk(self, key: Key) -> None:
         try:
+            self._refuse_readonly()
             planned = await PLANS[key.id](self._node, self._stream.state, self._stream.put)
-            if not await self._app.push_screen_wait(_modal(key, planned)):
+            answer: bool | None = await self._app.push_screen_wait(_modal(self._title(key), key, planned))
+            self._keep_plan(key, planned, is_confirmed=bool(answer))
+            if not answer:
                 self._put(ActionDeclined())
                 return
+            self._refuse_readonly()
             self._put(ActionStarted())
             self._finish(key, await planned.run(lambda line: self._stream.put(ActionSaid(line))))
         except asyncio.CancelledError:
             self._put(ActionCancelled())
             raise
         except ConsoleError as error:
-            self._put(ActionFailed(error.message))
+            self._put(ActionFailed(error.message, unknown=isinstance(error, NodeLost)))
             self._app.push_screen(ErrorModal(f"{key.title} failed", error.message, error.hint, error.detail))
         except Exception as error:  # noqa: BLE001 - the worker's boundary: a bug must not take the console down
             self._put(ActionFailed(f"{type(error).__name__}: {error}"))
@@ -74,11 +79,25 @@ class Runner:
             self._worker = None
             self._reread()
 
+    def _refuse_readonly(self) -> None:
+        """Whoever started this: nothing is changed by a read-only console. Raises Refused."""
+        if why := self._stream.state.node.why_readonly:
+            raise Refused(f"read-only: {why}", ":unlock allows changes, where the console was told to refuse them.")
+
+    def _keep_plan(self, key: Key, planned: Planned, *, is_confirmed: bool) -> None:
+        answer = "confirmed" if is_confirmed else planned.refusal or "declined"
+        told = {"verb": key.id, "plan": list(planned.lines)}
+        self._node.record(time.time(), "plan", told, {"answer": answer})
+
     def _finish(self, key: Key, outcome: Outcome) -> None:
         self._put(ActionFinished(outcome.ok, outcome.proof, tuple(outcome.lines())))
         error = getattr(outcome, "error", None)
         if isinstance(error, ConsoleError):
             self._app.push_screen(ErrorModal(f"{key.title}: {outcome.proof}", error.message, error.hint, error.detail))
+
+    def _title(self, key: Key) -> str:
+        """Of several nodes the one is named: another may be looked at by now."""
+        return f"{key.title} on {self._node.name}" if self._stream.state.nodes.tabs else key.title
 
     def _put(self, event: Any) -> None:
         """An action's own state must be true at once: a second key may come before the next tick."""
@@ -86,6 +105,6 @@ class Runner:
         self._stream.flush()
 
 
-def _modal(key: Key, planned: Planned) -> PlanModal:
+def _modal(title: str, key: Key, planned: Planned) -> PlanModal:
     lines = [*map(plan_line, planned.lines), *map(diff_line, planned.diff.splitlines())]
-    return PlanModal(key.title, key.key, lines, refusal=planned.refusal)
+    return PlanModal(title, key.key, lines, refusal=planned.refusal)

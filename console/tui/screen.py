@@ -9,32 +9,46 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from console.state.model import ConsoleState
+from console.tui.keys import table_of
 from console.tui.messages import DetailAsked
+from console.tui.text import as_line
 from console.tui.widgets.bars import ActionLine, HeaderBar, KeyBar
 from console.tui.widgets.panes import Panes
 from console.tui.widgets.table import Table
+from console.tui.widgets.tabs import TabBar
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from textual.app import ComposeResult
-    from textual.binding import BindingType
+
+    from console.tui.keys import KeyTable
+    from console.tui.text import Line
 
 
 class ConsoleScreen(Screen[None]):
     """A screen of the console; `NAME` is its stem in `keys.SCREENS`."""
 
     NAME: ClassVar[str]
-    # Textual's own screens take the key for the next widget.
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "app.invoke('pane')", "Pane", show=False)]
 
     def __init__(self) -> None:
         super().__init__()
         self._known = ConsoleState()
+        for key in self.table["pane"].keys:
+            # In place of Textual's own: its screens take tab for the next widget.
+            self._bindings.key_to_bindings[key] = [Binding(key, "app.invoke('pane')", "Pane", show=False)]
+
+    @property
+    def table(self) -> KeyTable:
+        """The user's keys."""
+        return table_of(self.app)
 
     def compose(self) -> ComposeResult:
-        yield HeaderBar(self.NAME)
+        yield TabBar()
+        yield HeaderBar(self.NAME, self.table)
         yield from self.body()
         yield ActionLine()
-        yield KeyBar(self.NAME)
+        yield KeyBar(self.NAME, self.table)
 
     def body(self) -> ComposeResult:
         """The screen's own widgets."""
@@ -43,6 +57,11 @@ class ConsoleScreen(Screen[None]):
     def show(self, state: ConsoleState) -> None:
         """Give the widgets what is known now."""
         raise NotImplementedError
+
+    def hinted(self, lines: Iterable[Line | str]) -> Iterator[Line]:
+        """Put the user's keys where lines name an action in braces."""
+        for told, tone in map(as_line, lines):
+            yield self.table.hint(told), tone
 
     def on_mount(self) -> None:
         self.watch(self.app, "state", self._take)
@@ -74,6 +93,8 @@ class ConsoleScreen(Screen[None]):
     def _draw(self) -> None:
         state = self._known
         with self.app.batch_update():
+            self.set_class(state.link.age_s > 0, "-stale")
+            self.query_one(TabBar).show(state)
             self.query_one(HeaderBar).show(state)
             self.query_one(ActionLine).show(state.action)
             self.query_one(KeyBar).show(state)

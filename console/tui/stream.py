@@ -11,12 +11,14 @@ from console.state.model import ConsoleState
 from console.state.update import fold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from console.state.events import Event
 
 TICK_S = 0.05
 """Least time between two states that are handed on: a terminal shows no more, and a frame costs some milliseconds."""
+KEY_S = 0.03
+"""How long a state that is due waits for what a key changed to be drawn: two frames at once take twice as long."""
 REST_S = 0.01
 """Least time between a state that took longer than that and the next: what it changed is drawn meanwhile."""
 
@@ -26,10 +28,17 @@ class EventStream:
 
     def __init__(self, sink: Callable[[ConsoleState], None], state: ConsoleState | None = None) -> None:
         self.state = state or ConsoleState()
+        self.tap: Callable[[Sequence[Event]], None] | None = None
+        """Is given what was folded, in that order: a recording."""
         self._sink = sink
         self._pending: dict[object, Event] = {}
         self._number = itertools.count()
         self._arrived = asyncio.Event()
+        self._gives_way = False
+
+    def give_way(self) -> None:
+        """A key was pressed: the next state waits a moment, and what the key changes is drawn first."""
+        self._gives_way = True
 
     def put(self, event: Event) -> None:
         """Take in what happened."""
@@ -42,6 +51,8 @@ class EventStream:
         """Fold what is pending, and hand the state on if it changed."""
         events, self._pending = list(self._pending.values()), {}
         state = fold(self.state, events)
+        if self.tap and events:
+            self.tap(events)
         if state is not self.state:
             self.state = state
             self._sink(state)
@@ -55,3 +66,6 @@ class EventStream:
             next_at = clock() + TICK_S
             self.flush()
             await asyncio.sleep(max(REST_S, next_at - clock()))
+            if self._gives_way:
+                self._gives_way = False
+                await asyncio.sleep(KEY_S)

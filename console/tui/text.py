@@ -12,7 +12,7 @@ from console.units import format_bytes, plain
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Tone = Literal["", "ok", "warn", "error", "dim", "accent", "head"]
+Tone = Literal["", "ok", "warn", "error", "dim", "accent", "head", "key"]
 Line = tuple[str, Tone]
 """One line and what it means."""
 
@@ -28,6 +28,7 @@ STYLES: dict[Tone, str] = {
     "dim": "$foreground-muted",
     "accent": "$text-accent",
     "head": "bold",
+    "key": "bold $text-accent",
 }
 VERDICT_TONES: dict[str, Tone] = {
     "free": "ok",

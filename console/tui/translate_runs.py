@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from console.probe import agreement
+from console.probe.baseline import pinned_baseline
 from console.probe.compare import compare_pools, marks
 from console.probe.speculation import speculation_of
 from console.probe.sweep_outcome import throughput_interval
@@ -30,9 +31,10 @@ if TYPE_CHECKING:
     from console.probe.metrics import ProbeResult
     from console.probe.stored import StoredRun
     from console.state.model import ProfileView
+    from console.store.labels import RunLabels
 
 
-def run_view(run: StoredRun) -> RunView:
+def run_view(run: StoredRun, labels: RunLabels | None = None) -> RunView:
     result = run.result
     speculation = speculation_of(run.fingerprint.argv)
     return RunView(
@@ -66,6 +68,9 @@ def run_view(run: StoredRun) -> RunView:
         server=_server(result),
         marks=marks(run.fingerprint),
         notes=result.notes,
+        tags=labels.tags if labels else (),
+        note=labels.note if labels else "",
+        pinned=labels is not None and labels.pinned,
     )
 
 
@@ -97,18 +102,25 @@ def comparison_view(
 
 
 def pair(
-    runs: Sequence[StoredRun], profiles: Iterable[ProfileView], baseline: str | None, candidate: str | None
+    runs: Sequence[StoredRun],
+    profiles: Iterable[ProfileView],
+    baseline: str | None,
+    candidate: str | None,
+    pinned: Sequence[str] = (),
 ) -> tuple[StoredRun | None, StoredRun | None]:
     """Choose the two runs to stand side by side; `runs` are newest first, ids name what the user chose.
 
-    Left to itself: the newest run whose profile declares a baseline, beside the newest run of that baseline that had
-    the same load, or the newest of it at all. Points of a sweep are taken by choice only.
+    Left to itself: the newest run whose profile declares a baseline, beside a pinned run (the newest pin first), else
+    the newest run of that baseline; those that had the same load before all others. Points of a sweep are taken by
+    choice only.
     """
     known = {each.run_id: each for each in runs}
     own = [each for each in runs if each.kind == "probe"]
     declared = {each.name: each.baseline for each in profiles if each.baseline}
     b = known.get(candidate or "") or next((run for run in own if run.profile in declared), None)
     a = known.get(baseline or "")
+    if a is None and b is not None:
+        a = pinned_baseline(b, [known[each] for each in pinned if each in known])
     if a is None and b is not None:
         of_baseline = [run for run in own if run.profile == declared.get(b.profile) and run is not b]
         alike = [run for run in of_baseline if run.fingerprint.workload == b.fingerprint.workload]

@@ -36,17 +36,22 @@ def sweep_view(outcome: SweepOutcome, at: float, state: str) -> SweepView:
 def stored_view(stored: StoredSweep, run_of: Callable[[str], StoredRun | None], declared: Sequence[str]) -> SweepView:
     """A sweep of the journal, judged anew; `declared` is what its profile says to differ from the baseline.
 
-    `run_of` gives a stored run by its id; a point whose run is gone is shown, and not judged.
+    `run_of` gives a stored run by its id; a point whose run is gone is shown, and not judged. What the journal calls
+    running was begun by a console that may have been killed since: it is told so.
     """
     outcome = SweepOutcome(stored.sweep_id, stored.profile, stored.points)
     ids = [point.run.run_id for point in stored.points if point.run]
     runs = {run_id: run for run_id in ids if (run := run_of(run_id))}
-    return sweep_view(judged(outcome, runs, (*declared, *_swept(stored.points))), stored.at, stored.state)
+    return sweep_view(judged(outcome, runs, (*declared, *_swept(stored.points))), stored.at, _told(stored.state))
 
 
 def with_progress(view: SweepView, elapsed_s: float, left_s: float | None, said: str) -> SweepView:
     """The same with what only its walk knows."""
     return replace(view, elapsed_s=elapsed_s, left_s=left_s, waits_for=said)
+
+
+def _told(state: str) -> str:
+    return "begun, not ended" if state == "running" else state
 
 
 def _swept(points: Sequence[SweepPoint]) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from console.remote.agent import Agent
 from console.remote.session import Link
 from console.store.journal import Journal
 from console.tui.app import ConsoleApp
+from console.tui.settings import STARTED_READONLY, Settings
 from tests.tui.driver import Driver
 
 if TYPE_CHECKING:
@@ -86,11 +87,11 @@ def unreached(tmp_path: Path, session: UnreachedSession) -> Callable[..., object
 @pytest.fixture
 def forced(monkeypatch: pytest.MonkeyPatch) -> Callable[..., object]:
     """`async with forced(size) as driver`: a console that never connects; only what the test tells has happened."""
-    monkeypatch.setattr(ConsoleApp, "_connect", lambda _app: None)
+    monkeypatch.setattr(ConsoleApp, "connect", lambda _app, _node: None)
 
     @asynccontextmanager
-    async def _forced(size: tuple[int, int] = (160, 50)) -> AsyncIterator[Driver]:
-        app = ConsoleApp("gpu-node-1", lambda: pytest.fail("no node is wanted"))
+    async def _forced(size: tuple[int, int] = (160, 50), settings: Settings | None = None) -> AsyncIterator[Driver]:
+        app = ConsoleApp("gpu-node-1", lambda: pytest.fail("no node is wanted"), settings=settings)
         async with app.run_test(size=size, notifications=True) as pilot:
             yield Driver(app, pilot)
 
@@ -104,21 +105,22 @@ class Demo:
     home: Path
     port: int
 
-    def make(self) -> Node:
-        node = make_node("demo", OPTIONS, paths.locate(), reconnect=True)
+    def make(self, *, readonly: bool = False) -> Node:
+        node = make_node("demo", replace(OPTIONS, readonly=readonly), paths.locate(), reconnect=True)
         sets = (f"port={self.port}", "host=127.0.0.1", *SMALL_PROBE)
         return replace(node, config=node.config.model_copy(update={"sets": sets}))
 
     @asynccontextmanager
-    async def open(self, size: tuple[int, int] = (160, 50)) -> AsyncIterator[Driver]:
+    async def open(self, size: tuple[int, int] = (160, 50), *, readonly: bool = False) -> AsyncIterator[Driver]:
         """The console on this node, connected and with everything read once."""
         made: list[Node] = []
 
         def make() -> Node:
-            made.append(self.make())
+            made.append(self.make(readonly=readonly))
             return made[0]
 
-        app = ConsoleApp("demo", make, simulated=True)
+        settings = Settings(readonly=STARTED_READONLY if readonly else "")
+        app = ConsoleApp("demo", make, simulated=True, settings=settings)
         async with app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(app, pilot)
             await driver.until(lambda: bool(app.state.node.facts and app.state.profiles.found))

@@ -17,6 +17,7 @@ import pytest
 LIMIT_S = 30.0
 CTRL_Q = b"\x11"
 """Quits from under an open modal too."""
+_COLOURS = re.compile(rb"\x1b\[(?:[0-9;]*;)?(?:[34][0-7]|9[0-7]|10[0-7]|[34]8;[25])(?:;[0-9;]*)?m")
 _ESCAPES = re.compile(rb"\x1b\[[0-9;?<>=$]*[a-zA-Z]")
 
 
@@ -69,6 +70,18 @@ def test_the_embedded_node_is_opened_and_left(tmp_path):
     terminal.until(b"GPUs 8/8 free")
     terminal.type(b"q")
     assert terminal.end() == 0
+
+
+@pytest.mark.slow
+def test_read_only_without_colours_and_left_by_a_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    terminal = Terminal("demo", "--readonly", home=str(tmp_path))
+    terminal.until(b"READ-ONLY")
+    terminal.until(b"GPUs 8/8 free")
+    terminal.type(b":quit\r")
+    assert terminal.end() == 0
+    assert not _COLOURS.search(terminal.seen)
+    assert (tmp_path / "state" / "commands").read_text() == "quit\n"
 
 
 def test_a_connection_that_never_was_ends_in_its_error_and_exit_code(tmp_path):

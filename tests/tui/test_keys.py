@@ -19,7 +19,8 @@ from console.state.model import (
 )
 from console.state.sweep_state import SweepState, SweepView
 from console.tui import screens
-from console.tui.keys import BY_ID, KEYS, SCREENS, on_screen
+from console.tui.keymap import judge
+from console.tui.keys import KEYS, SCREENS, KeyTable
 from console.tui.operations import PLANS
 from remote_agent.protocol import LedgerEntry
 from tests.unit.state.samples import hello, run
@@ -32,6 +33,7 @@ READY = ConsoleState(
     patches=PatchesState(ledger=(LedgerEntry("e", "/", ["p"], "me", 1.0, "applied"),)),
     sweep=SweepState((SweepView("s1", 1.0, "a", "stopped", ()),)),
 )
+TABLE = KeyTable()
 CHANGES = [key.id for key in KEYS if key.group == "change"]
 
 
@@ -44,12 +46,12 @@ def test_the_screens_are_the_files_of_their_folder():
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_no_key_means_two_things_on_a_screen(screen: str) -> None:
-    keys = [key.key for key in on_screen(screen)]
+    keys = [key.key for key in TABLE.on_screen(screen) if key.key]
     assert len(keys) == len(set(keys))
 
 
 def test_ids_are_unique():
-    assert len(BY_ID) == len(KEYS)
+    assert len({key.id for key in KEYS}) == len(KEYS)
 
 
 def test_capital_letters_change_the_node_and_nothing_else_does():
@@ -59,13 +61,24 @@ def test_capital_letters_change_the_node_and_nothing_else_does():
         assert key.key.isupper() == (key.group == "change"), key.id
 
 
+def test_the_keys_as_they_come_stand_before_the_rules_for_a_keymap():
+    given = {key.id: key.keys for key in KEYS if key.id not in ("cancel", "theme")}
+    assert [str(each) for each in judge(TABLE, given, lambda name: name)] == []
+
+
+def test_a_reason_names_the_key_that_the_user_has():
+    mine = TABLE.with_keys({"screen.launch": ("f3",)})
+    assert mine.why_not("launch", replace(READY, profiles=ProfilesState())) == "no profile is selected (f3 lists them)"
+    assert mine.hint("{launch} {nothing.known} {}") == "L {nothing.known} {}"
+
+
 def test_every_change_has_its_plan():
     assert set(PLANS) == set(CHANGES)
 
 
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_ready_node_can_be_changed(name: str) -> None:
-    assert BY_ID[name].why_not(READY) == ""
+    assert TABLE.why_not(name, READY) == ""
 
 
 @pytest.mark.parametrize("name", CHANGES)
@@ -74,12 +87,17 @@ def test_a_ready_node_can_be_changed(name: str) -> None:
     [
         (replace(READY, link=LinkState("reconnecting", "EOF")), "not connected: reconnecting (EOF)"),
         (replace(READY, node=replace(READY.node, hello=hello(True, "no home"))), "read-only: no home"),
+        (replace(READY, node=replace(READY.node, readonly="told so")), "read-only: told so"),
+        (
+            replace(READY, node=replace(READY.node, readonly="told so"), link=LinkState("reconnecting")),
+            "read-only: told so",
+        ),
         (replace(READY, action=ActionState("x", "Launch", "running")), "Launch is running"),
         (replace(READY, action=ActionState("x", "Launch", "planning")), "Launch is being planned"),
     ],
 )
 def test_why_nothing_can_be_changed(name: str, state: ConsoleState, why: str) -> None:
-    assert BY_ID[name].why_not(state) == why
+    assert TABLE.why_not(name, state) == why
 
 
 @pytest.mark.parametrize(
@@ -111,7 +129,17 @@ def test_why_nothing_can_be_changed(name: str, state: ConsoleState, why: str) ->
             "sweep s1 is finished",
         ),
         ("revert", replace(READY, patches=PatchesState()), "nothing is applied by this account on this node"),
+        ("unlock", READY, "it is not read-only"),
+        ("unlock", replace(READY, node=replace(READY.node, readonly="told so")), ""),
+        (
+            "unlock",
+            replace(READY, node=replace(READY.node, hello=hello(True, "no home"))),
+            "the agent itself is read-only: no home",
+        ),
+        ("readonly", READY, ""),
+        ("readonly", replace(READY, node=replace(READY.node, readonly="told so")), "it is read-only already"),
+        ("readonly", replace(READY, action=ActionState("x", "Launch", "running")), "Launch is running"),
     ],
 )
 def test_why_an_action_is_not_to_be_had(name: str, state: ConsoleState, why: str) -> None:
-    assert BY_ID[name].why_not(state) == why
+    assert TABLE.why_not(name, state) == why

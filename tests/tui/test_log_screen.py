@@ -240,6 +240,8 @@ async def test_a_range_is_saved_to_a_new_file_of_this_user(forced, tmp_path: Pat
         await opened(driver, Log(b"one\ntwo\napi_key='sk-1234'\nthree\nfour\n"))
         await driver.press("f", *str(path), "enter")
         await driver.until_shown("no range: v says where")
+        await driver.press("v", "escape")
+        assert driver.app.screen.query_one(LogView).range_start is None, "escape leaves a range"
         await driver.press("g", "j", "v", "j", "j", "f", *str(path), "enter")
         await driver.until(path.exists)
         await driver.until_shown("3 lines are in")

@@ -92,7 +92,7 @@ async def test_the_palette_offers_the_actions(forced):
         await driver.put(*busy())
         await driver.press("ctrl+p")
         await driver.press(*"Runbook")
-        await driver.until_shown("key R")
+        await driver.until_shown("Runbook  R  :runbook")
 
 
 async def test_simulated_is_marked_on_every_screen(forced):

@@ -99,3 +99,28 @@ def test_a_stored_sweep_is_judged_anew_and_one_whose_runs_are_gone_is_shown(read
     assert shown.best.cant_tell_from == ()
     assert [point.tok_s for point in shown.points] == [90.0, 70.0, 95.0, 99.0]
     assert shown.points[3].env == (("NCCL_PROTO", "–"),)
+
+
+def test_a_sweep_whose_console_was_killed_is_not_said_to_run(read):
+    killed = StoredSweep("s1", 1.0, "n", "small", {}, "running", (SweepPoint(1, "point", {}, {}, state="waiting"),))
+    assert read([], killed).sweep.shown.state == "begun, not ended"
+
+
+def test_a_journal_that_was_set_aside_is_told_once(read, tmp_path):
+    (tmp_path / "runs.sqlite3").write_bytes(b"no database at all " * 500)
+    (notice,) = read([]).notices.recent
+    assert "was damaged" in notice.text
+    assert read([]).notices.recent == ()
+    assert list(tmp_path.glob("runs.sqlite3.damaged-*"))
+
+
+def test_a_pinned_run_stands_beside_the_newest_one_before_others(read, tmp_path):
+    runs = [made("r1", "plain", 90.0, at=1.0), made("r2", "plain", 92.0, at=2.0), made("r3", "small", 80.0, at=3.0)]
+    assert read(runs).runs.baseline.run_id == "r2"
+    with Journal(tmp_path / "runs.sqlite3") as journal:
+        journal.pin("r1", 5.0)
+        journal.tag("r1", ["kept"])
+    found = read([]).runs
+    assert (found.baseline.run_id, found.baseline.pinned, found.baseline.tags) == ("r1", True, ("kept",))
+    with Journal(tmp_path / "runs.sqlite3") as journal:
+        assert [each.request["baseline"] for each in journal.list_actions(verb="compare")] == ["r1", "r2"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console.tui.key_names import label
 from console.tui.modals.dialog import Dialog
 from console.tui.text import tone_of
 
@@ -26,8 +27,9 @@ class PlanModal(Dialog[bool]):
     def __init__(
         self, title: str, key: str, lines: Iterable[Line | str], *, refusal: str = "", footer: str = ""
     ) -> None:
-        told: Line = (footer or f"Nothing has changed yet.  {key} again: do it.  Enter, Esc: leave it.", "warn")
-        refused: Line = (f"{key} is refused: {refusal}", "error")
+        shown = label(key)
+        told: Line = (footer or f"Nothing has changed yet.  {shown} again: do it.  Enter, Esc: leave it.", "warn")
+        refused: Line = (f"{shown} is refused: {refusal}", "error")
         super().__init__(title, lines, refused if refusal else told)
         self._key = key
         self._is_refused = bool(refusal)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from textual import on
+from textual import on, work
 from textual.containers import Container, VerticalScroll
 from textual.widgets import Static
 
+from console.errors import ConsoleError
 from console.state.events import ProfileSelected
 from console.tui.messages import Happened
+from console.tui.modals.error import ErrorModal
 from console.tui.screen import ConsoleScreen
 from console.tui.text import paragraphs, tone_of
 from console.tui.widgets.panes import Pane
@@ -50,6 +52,30 @@ class LaunchScreen(ConsoleScreen):
         self.query_one("#profiles-pane", Pane).retitle(f"Profiles {len(profiles.found)}")
         self.query_one("#command-pane", Pane).retitle(f"{profiles.selected or 'No profile'}: findings and command")
         self.query_one("#command", Static).update(paragraphs(_told(profiles, state)))
+
+    def perform(self, name: str) -> None:
+        own = {"launch.edit": self._edit, "launch.fields": self._show_fields}
+        if name not in own:
+            super().perform(name)
+        elif self._known.profiles.selected:
+            own[name](self._known.profiles.selected)
+
+    @work(group="question", exclusive=True)
+    async def _show_fields(self, name: str) -> None:
+        from console.tui.modals.fields import FieldsModal
+
+        await self.app.push_screen_wait(FieldsModal(name))
+        await self.run_action("app.invoke('reread')")
+
+    @work(group="question", exclusive=True)
+    async def _edit(self, name: str) -> None:
+        from console.tui.profile_edit import edit_in_console
+
+        try:
+            self.notify(await edit_in_console(self.app, name), markup=False)
+        except ConsoleError as error:
+            self.app.push_screen(ErrorModal(f"{name} was not saved", error.message, error.hint, error.detail))
+        await self.run_action("app.invoke('reread')")
 
     @on(Table.Moved, "#profiles")
     def _select(self, message: Table.Moved) -> None:

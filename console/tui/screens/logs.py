@@ -43,6 +43,7 @@ class LogsScreen(ConsoleScreen):
         super().__init__()
         self._at = 0
         self._shown: object = None
+        self._wish: tuple[str, int] | None = None
 
     def body(self) -> ComposeResult:
         yield Status("log-status")
@@ -66,6 +67,9 @@ class LogsScreen(ConsoleScreen):
     def show(self, state: ConsoleState) -> None:
         log = state.log
         self._desk.show(log)
+        if self._wish and log.run_id == self._wish[0] and log.read_to > self._wish[1]:
+            self._desk.view.go_to(self._wish[1])
+            self._wish = None
         self._show_status()
         shown = (log.run_id, log.reading, log.record, self.size.width, self._at)
         if shown != self._shown:
@@ -73,6 +77,11 @@ class LogsScreen(ConsoleScreen):
             self._show_shapes(log)
             none = "nothing to draw yet: decode lines and cycle records make charts"
             self.query_one(Charts).show(log.reading, none)
+
+    def go_to(self, run_id: str, offset: int) -> None:
+        """Go to a byte of a server's log, as soon as that is followed and has come so far."""
+        self._wish = run_id, offset
+        self._look_at(0)
 
     def perform(self, name: str) -> None:
         if name == "log.view":
@@ -90,7 +99,7 @@ class LogsScreen(ConsoleScreen):
     @on(LogDesk.Changed)
     def _show_status(self) -> None:
         self.query_one("#log-status", Status).say(
-            content(*status(self._known.log, self._desk.view, self._desk.searching))
+            content(*self.hinted(status(self._known.log, self._desk.view, self._desk.searching)))
         )
 
     def _look_at(self, at: int) -> None:

@@ -14,7 +14,7 @@ from console.tui.text import bar, memory, tone_of
 from console.tui.widgets.bars import server_word
 from console.tui.widgets.panes import Pane, Panes
 from console.tui.widgets.table import Column, Row, Table
-from console.units import NONE, format_bytes, format_seconds
+from console.units import NONE, format_age, format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from remote_agent.protocol import GpuSample, ServerRun
 
 BAR_WIDTH = 10
+_SHOWN_ON = {
+    **dict.fromkeys(("free", "stop"), "node"),
+    **dict.fromkeys(("patch", "revert"), "patches"),
+    **dict.fromkeys(("launch", "shapes"), "logs"),
+    **dict.fromkeys(("probe", "compare"), "probe"),
+    "baseline": "runs",
+}
+"""The screen for each kind of step."""
 
 
 class NodeScreen(ConsoleScreen):
@@ -42,6 +50,17 @@ class NodeScreen(ConsoleScreen):
             name="node",
         )
 
+    def perform(self, name: str) -> None:
+        if name == "runbook.open":
+            self.run_worker(self._open_step(), exclusive=True)
+        else:
+            super().perform(name)
+
+    async def _open_step(self) -> None:
+        """Go to the screen that shows what the cursor's step did; a second step of a kind is called `probe-2`."""
+        if step := self.query_one("#runbook", Table).current:
+            await self.run_action(f"app.invoke('screen.{_SHOWN_ON[step.key.partition('-')[0]]}')")
+
     def show(self, state: ConsoleState) -> None:
         self._show_gpus(state)
         self._show_holders(state)
@@ -55,7 +74,7 @@ class NodeScreen(ConsoleScreen):
     def _show_gpus(self, state: ConsoleState) -> None:
         gpus = state.gpus
         title = f"GPUs {_count_free(gpus)}" if gpus.sample and gpus.sample.gpus else "GPUs"
-        live = title if state.link.is_up else f"{title} (not live)"
+        live = title if state.link.is_up else f"{title} (not live{_age(state.link.age_s)})"
         self.query_one("#gpus-pane", Pane).retitle(live, _names(gpus))
         found = zip(gpus.sample.gpus, gpus.verdicts, strict=False) if gpus.sample else ()
         self.query_one("#gpus", Table).show([_gpu(*each) for each in found], _why_no_gpus(gpus))
@@ -77,7 +96,10 @@ class NodeScreen(ConsoleScreen):
         title = f"Runbook {done}/{len(book.steps)}" if book.steps else "Runbook"
         self.query_one("#runbook-pane", Pane).retitle(title, book.profile)
         table = self.query_one("#runbook", Table)
-        table.show(list(map(_step, book.steps)), f"R walks {state.profiles.selected or 'the selected profile'}")
+        table.show(
+            list(map(_step, book.steps)),
+            self.table.hint(f"{{runbook}} walks {state.profiles.selected or 'the selected profile'}"),
+        )
         self._follow_runbook(book, table)
 
     def _follow_runbook(self, book: RunbookState, table: Table) -> None:
@@ -198,6 +220,10 @@ def _ended(run: ServerRun) -> str:
 def _step(step: Step) -> Row:
     took = format_seconds(step.elapsed_s) if step.elapsed_s else ""
     return Row(step.id, ((step.state, tone_of(step.state)), step.id, step.proof or (step.title, "dim"), took))
+
+
+def _age(seconds: float) -> str:
+    return f", {format_age(seconds)} old" if seconds else ""
 
 
 def _count_free(gpus: GpuState) -> str:

@@ -43,7 +43,7 @@ class PatchesScreen(ConsoleScreen):
 
     def show(self, state: ConsoleState) -> None:
         patches = state.patches
-        self.query_one("#tree", Status).say(paragraphs(_tree(state)))
+        self.query_one("#tree", Status).say(paragraphs(self.hinted(_tree(state))))
         self.query_one("#files-pane", Pane).retitle(f"Files {len(patches.files)}")
         rows = [_file(file) for file in patches.files]
         self.query_one("#files", Table).show(rows, patches.problem or "reading the tree…")
@@ -99,9 +99,9 @@ def _applied(patches: PatchesState) -> Line:
         return ("nothing applied by this account", "dim")
     intents = sum(entry.is_cut_short for entry in patches.ledger)
     if intents:
-        return (f"{intents} application(s) begun and not finished: X takes them back", "error")
+        return (f"{intents} application(s) begun and not finished: {{revert}} takes them back", "error")
     names = dict.fromkeys(name for entry in patches.ledger for name in entry.patches)
-    return (f"applied in place: {', '.join(names)} by {patches.ledger[-1].operator}; X takes it back", "ok")
+    return (f"applied in place: {', '.join(names)} by {patches.ledger[-1].operator}; {{revert}} takes it back", "ok")
 
 
 SCREEN = PatchesScreen

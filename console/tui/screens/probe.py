@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 PROBING = ("probe", "runbook")
 """Actions whose narration is a probe's progress."""
 WORDS = {"cant_tell": "can't tell"}
+NO_RUN = "no run is stored: {probe} measures a running server"
 
 
 class ProbeScreen(ConsoleScreen):
@@ -73,8 +74,8 @@ class ProbeScreen(ConsoleScreen):
         self._walked = walked
 
     def _show_comparison(self, runs: RunsState) -> None:
-        self.query_one("#verdict", Status).say(paragraphs(_verdict(runs)))
-        self.query_one("#numbers", Table).show(list(numbers(runs)), "no run is stored: B measures a running server")
+        self.query_one("#verdict", Status).say(paragraphs(self.hinted(_verdict(runs))))
+        self.query_one("#numbers", Table).show(list(numbers(runs)), self.table.hint(NO_RUN))
         self.query_one("#bars", Drawing).show(runs)
         found = runs.comparison.differs if runs.comparison else ()
         undeclared = sum(each.withholds for each in found)
@@ -105,7 +106,7 @@ def _difference_table() -> Table:
 def _verdict(runs: RunsState) -> Iterator[Line | str]:
     found = runs.comparison
     if found is None:
-        yield ("no comparison: it takes a run and a run of its baseline (6 lists the stored runs)", "dim")
+        yield ("no comparison: it takes a run and a run of its baseline ({screen.runs} lists the stored runs)", "dim")
         return
     simulated = "  SIMULATED" if runs.simulated else ""
     yield (f"{WORDS.get(found.verdict, found.verdict)}{_spread(found)}{simulated}", tone_of(found.verdict))

@@ -15,6 +15,7 @@ from console.errors import ConsoleError, UsageError
 from console.logs.choice import Choice, parse_ranks
 from console.state.log_state import LogState
 from console.tui import log_reach
+from console.tui.keys import table_of
 from console.tui.messages import LogChoiceAsked
 from console.tui.widgets.log_draw import drawn
 from console.tui.widgets.log_view import LogView
@@ -92,10 +93,13 @@ class LogDesk(Container):
             self._own[name](self)
 
     def back(self) -> None:
-        """Escape ends a prompt, then a filter; without either it means what it means everywhere."""
+        """Escape ends a prompt, then a range, then a filter; without any it means what it means everywhere."""
         if self._field.display:
             self._field.display = False
             self.view.focus()
+        elif self.view.range_start is not None:
+            self.view.range_start = None
+            self.view.changed()
         elif self.view.is_filtered:
             self._choose(Choice())
         else:
@@ -247,7 +251,7 @@ class LogDesk(Container):
         """The next bookmark behind the cursor; behind the last one the first."""
         here, places = self.view.place, sorted(self.view.bookmarks)
         if here is None or not places:
-            self.notify("no bookmark: m makes one", markup=False)
+            self.notify(self._hint("no bookmark: {log.bookmark} makes one"), markup=False)
             return
         epoch, offset = next((place for place in places if place > here), places[0])
         self.view.go_to(offset, epoch)
@@ -274,7 +278,10 @@ class LogDesk(Container):
             if view.port.chosen is not None:
                 lines = [log_reach.told(line.raw) for line in view.port.chosen.lines()]
             elif first is None or last is None:
-                raise UsageError("no range: v says where it begins", "Go to its end, then f.")
+                raise UsageError(
+                    self._hint("no range: {log.range} says where it begins"),
+                    self._hint("Go to its end, then {log.save}."),
+                )
             else:
                 lines = await log_reach.lines_between(self._log.door, view.port.live, first, last)
             count = await asyncio.to_thread(log_reach.save, path, lines)
@@ -282,6 +289,9 @@ class LogDesk(Container):
             self._say(error)
         else:
             self.notify(plain(f"{count:,} lines are in {path}"), markup=False)
+
+    def _hint(self, text: str) -> str:
+        return table_of(self.app).hint(text)
 
     def _say(self, error: ConsoleError) -> None:
         self.notify(plain(f"{error.message} {error.hint}".strip()), severity="warning", markup=False)

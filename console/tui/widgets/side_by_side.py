@@ -33,7 +33,7 @@ def side_by_side(runs: RunsState, width: int) -> Iterator[Drawn]:
     """Every picture there is of the two sides, under each other."""
     sides = (runs.baseline, runs.candidate)
     if not any(sides):
-        yield (("no run is stored: B measures a running server", "dim"),)
+        yield (("no run is stored: a benchmark of a running server makes one", "dim"),)
         return
     room = max(8, width - LABEL - TOLD)
     yield from _throughput(sides, room)

@@ -9,8 +9,9 @@ from textual import on
 from textual.containers import Container
 
 from console.state.events import SweepChosen
+from console.tui.keys import table_of
 from console.tui.messages import Happened
-from console.tui.text import paragraphs, tone_of
+from console.tui.text import as_line, paragraphs, tone_of
 from console.tui.widgets.panes import Pane, Panes
 from console.tui.widgets.status import Status
 from console.tui.widgets.sweep_chart import SweepChart
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 SWEEPING = ("sweep", "resume_sweep")
 """Actions whose narration is a sweep's progress."""
-NOTHING = "no sweep is stored: W sweeps the selected profile over the axes of its `sweep:`"
+NOTHING = "no sweep is stored: {sweep} sweeps the selected profile over the axes of its `sweep:`"
 POINT_TONES: dict[str, Tone] = {"done": "ok", "running": "accent", "failed": "error", "left_out": "warn"}
 
 
@@ -51,11 +52,13 @@ class SweepDesk(Container):
         """Take in what is known now."""
         sweeps = state.sweep
         shown = sweeps.shown
-        self.query_one("#sweep-said", Status).say(paragraphs(_said(shown)))
+        keys = table_of(self.app)
+        said = ((keys.hint(told), tone) for told, tone in map(as_line, _said(shown)))
+        self.query_one("#sweep-said", Status).say(paragraphs(said))
         points = shown.points if shown else ()
         best = shown.best.number if shown and shown.best else 0
         table = self.query_one("#points", Table)
-        table.show([_point(each, best) for each in points], NOTHING)
+        table.show([_point(each, best) for each in points], keys.hint(NOTHING))
         running = next((str(each.number) for each in points if each.state == "running"), "")
         if running != self._in_flight:
             self._in_flight = running
@@ -68,7 +71,7 @@ class SweepDesk(Container):
 
     def _show_stored(self, sweeps: SweepState) -> None:
         table = self.query_one("#sweeps", Table)
-        table.show(list(map(_sweep, sweeps.every)), NOTHING)
+        table.show(list(map(_sweep, sweeps.every)), table_of(self.app).hint(NOTHING))
         if sweeps.shown:
             table.move_to(sweeps.shown.sweep_id)
         self.query_one("#sweeps-pane", Pane).retitle(f"Sweeps {len(sweeps.every)}")
@@ -199,7 +202,7 @@ def _then(sweep: SweepView) -> Line:
     if not sweep.is_finished:
         why = f" ({sweep.why})" if sweep.why else ""
         left = sum(point.state in ("waiting", "running", "left_out") for point in sweep.points)
-        return (f"not finished{why}: U takes it up, {left} points left", "warn")
+        return (f"not finished{why}: {{resume_sweep}} takes it up, {left} points left", "warn")
     if sweep.why:
         return (f"ended early: {sweep.why}", "error")
     return (sweep.drift, "error" if sweep.drifted else "dim")
