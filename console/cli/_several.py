@@ -78,7 +78,7 @@ async def open_nodes(names: Sequence[str], options: Options) -> AsyncIterator[li
     from console.cli._ask import terminal_ask
     from console.cli._nodes import open_node
 
-    ask = _in_turn(terminal_ask())
+    ask = in_turn(terminal_ask())
     async with AsyncExitStack() as stack:
 
         async def connect(one: One) -> None:
@@ -120,7 +120,7 @@ def complain(ones: Iterable[One]) -> None:
                 one.say(f"hint: {one.error.hint}")
 
 
-def _in_turn(ask: Ask | None) -> Ask | None:
+def in_turn(ask: Ask | None) -> Ask | None:
     """One question at a time: several nodes may have one."""
     if ask is None:
         return None

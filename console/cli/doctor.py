@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from console.cli._shared import Options, emit, error_json, node_argument, say, shared_options, tell_error
+from console.cli import _several as several
+from console.cli._ask import terminal_ask
+from console.cli._shared import Options, emit, error_json, say, shared_options, tell_error
+from console.errors import UsageError
 from console.units import plain
 
 if TYPE_CHECKING:
@@ -18,49 +21,69 @@ if TYPE_CHECKING:
     from console.actions.checkup.check import Check
     from console.actions.connection import Configured, Connected
     from console.errors import ConsoleError
-    from console.paths import Paths
+    from console.remote.prompts import Ask
 
 
 @click.command("doctor")
-@node_argument
+@several.nodes_argument
 @click.option("--bundle", type=click.Path(path_type=Path), help="Write a redacted report for somebody else.")
 @click.option("--keep-names", is_flag=True, help="Leave hosts, users and addresses in the bundle as they are.")
 @shared_options
-def COMMAND(node: str, bundle: Path | None, keep_names: bool, options: Options) -> int:
-    """Say how NODE is reached, what of the ssh configuration counts, and what is measured of the node."""
-    from console import paths
-    from console.actions import connection
+def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, options: Options) -> int:
+    """Say how NODE, or several, are reached, what of the ssh configuration counts, and what is measured of them."""
     from console.actions.checkup.bundle import require_free
-    from console.actions.checkup.check import worst
-    from console.cli._nodes import configured
     from console.errors import ConsoleError
-    from console.launch.library import Library
 
+    if len(nodes) > 1:
+        if bundle:
+            raise UsageError("--bundle is about one node", "Name one NODE, or leave --bundle out.")
+        return asyncio.run(_several(nodes, options))
     if bundle:
         require_free(bundle)
-    here = paths.locate()
-    way = asyncio.run(connection.configured(node, configured(node, here), Library(here.profiles).names()))
-    told = _Told(options, way)
+    told = _Told(options, is_live=True)
     try:
-        told.connected = asyncio.run(_examined(node, options, here, told))
-    except ConsoleError as error:  # what is known up to there is worth having just then
-        told.error = error
-    told.ok = told.error is None and not way.checked.problems and worst(told.checks) != "bad"
+        asyncio.run(_examined(nodes[0], options, told, terminal_ask()))
+    except ConsoleError as error:
+        if told.way is None:
+            raise
+        told.error = error  # what is known up to there is worth having just then
     if bundle:
-        _write(bundle, node, told, keep_names)
-    return told.end(node)
+        _write(bundle, nodes[0], told, keep_names)
+    return told.end(nodes[0])
+
+
+async def _several(names: tuple[str, ...], options: Options) -> int:
+    ask = several.in_turn(terminal_ask())
+
+    async def look(one: several.One) -> None:
+        one.outcome = told = _Told(options)
+        await _examined(one.name, options, told, ask)
+
+    ones = [several.One(name) for name in several.distinct(names)]
+    await several.each(ones, look)
+    return several.tell(options, ones)
 
 
 class _Told:
     """What was told so far, on the screen and for the end."""
 
-    def __init__(self, options: Options, way: Configured) -> None:
+    def __init__(self, options: Options, *, is_live: bool = False) -> None:
         self.checks: list[Check] = []
         self.connected: Connected | None = None
         self.error: ConsoleError | None = None
-        self.ok = False
-        self.way = way
+        self.way: Configured | None = None
+        self._is_shown = is_live and not options.as_json
         self._options = options
+
+    @property
+    def ok(self) -> bool:
+        from console.actions.checkup.check import worst
+
+        known = self.way is not None and not self.way.checked.problems
+        return known and self.error is None and worst(self.checks) != "bad"
+
+    def go(self, way: Configured) -> None:
+        self.way = way
         self._show(way.lines())
 
     def tell(self, check: Check) -> None:
@@ -68,11 +91,12 @@ class _Told:
         self._show(check.lines())
 
     def lines(self) -> list[str]:
-        return [*self.way.lines(), *(line for check in self.checks for line in check.lines())]
+        way = self.way.lines() if self.way else []
+        return [*way, *(line for check in self.checks for line in check.lines())]
 
     def to_json(self) -> dict[str, Any]:
         told: dict[str, Any] = {
-            "configuration": self.way.to_json(),
+            "configuration": self.way.to_json() if self.way else None,
             "checks": [check.to_json() for check in self.checks],
             "connection": self.connected.to_json() if self.connected else None,
         }
@@ -87,26 +111,32 @@ class _Told:
         return 0 if self.ok else 1
 
     def _show(self, lines: Sequence[str]) -> None:
-        if not self._options.as_json:
+        if self._is_shown:
             for line in lines:
                 click.echo(plain(line))
             sys.stdout.flush()
 
 
-async def _examined(name: str, options: Options, here: Paths, told: _Told) -> Connected | None:
+async def _examined(name: str, options: Options, told: _Told, ask: Ask | None) -> None:
+    """Look at the way to a node, then at the node; raises what ended it, and `told` has what came before."""
+    from console import paths
+    from console.actions import connection
     from console.actions.checkup.examine import examine
-    from console.cli._ask import terminal_ask
-    from console.cli._nodes import make_node
+    from console.cli._nodes import configured, make_node
+    from console.launch.library import Library
 
-    node = make_node(name, options, here, reconnect=False, ask=terminal_ask())
+    here = paths.locate()
+    told.go(await connection.configured(name, configured(name, here), Library(here.profiles).names()))
+    node = make_node(name, options, here, reconnect=False, ask=ask)
     try:
-        return await examine(node, told.tell)
+        told.connected = await examine(node, told.tell)
     finally:
         await node.agent.session.close()
         node.journal.close()
 
 
 def _write(path: Path, node: str, told: _Told, keep_names: bool) -> None:
+    assert told.way
     from console.actions.checkup import bundle
     from console.actions.checkup.names import known_names
 

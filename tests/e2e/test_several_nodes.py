@@ -53,6 +53,17 @@ def test_the_status_of_several_is_one_list_and_the_worst_code(console):
 
 
 @pytest.mark.slow
+def test_the_doctor_of_several_says_all_of_each(console):
+    code, told, _ = console.run("doctor", "one", "gone")
+    one, gone = told["nodes"]
+    assert code == 1
+    assert (one["node"], one["ok"], one["connection"]["transport"]) == ("one", True, "local")
+    assert {"gpus", "python"} <= {check["id"] for check in one["checks"]}
+    assert (gone["ok"], gone["connection"], gone["configuration"]["transport"]) == (False, None, "local")
+    assert "bad" in {check["state"] for check in gone["checks"]}
+
+
+@pytest.mark.slow
 def test_free_asks_once_and_measures_each(console):
     code, told, _ = console.run("free", "one", "two", "--yes")
     assert (code, told["ok"]) == (0, True)
@@ -66,6 +77,7 @@ def test_free_asks_once_and_measures_each(console):
         (("free", "one", "two", "--pid", "1", "--yes"), "--pid means something on one node"),
         (("free", "one", "two", "--server", "x", "--yes"), "--server means something on one node"),
         (("status", "one", "one"), "one is named twice"),
+        (("doctor", "one", "two", "--bundle", "x"), "--bundle is about one node"),
     ],
 )
 def test_what_makes_no_sense_on_several_is_refused_before_anything_is_connected(words, said, tmp_path, monkeypatch):

@@ -109,8 +109,7 @@ def _unknown_hop(target: Target, asked: str) -> Unreachable:
 
 def _said(text: str) -> str:
     """The last thing that is no trace, and no consequence of another."""
-    lines = [
-        line.strip() for line in text.splitlines() if line.strip() and not line.startswith(("debug", "kex_exchange"))
-    ]
+    trace = ("debug", "kex_exchange", "OpenSSH_")
+    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.startswith(trace)]
     telling = [line for line in lines if not line.startswith(("Connection closed by", "banner exchange"))]
     return (telling or lines or ["ssh said nothing"])[-1][:300].removeprefix("ssh: ")

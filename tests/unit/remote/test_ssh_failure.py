@@ -51,6 +51,12 @@ def told(text: str, *refused: str) -> str:
             "Connection closed by UNKNOWN port 65535\r\n",
             "gpu cannot be reached: Could not resolve hostname bastion: Name or service not known",
         ),
+        (
+            "OpenSSH_9.2p1 Debian-2, OpenSSL 3.0.11\r\ndebug1: Connection established.\r\n"
+            "kex_exchange_identification: Connection closed by remote host\r\n"
+            "Connection closed by 127.0.0.1 port 2222\r\n",
+            "gpu cannot be reached: Connection closed by 127.0.0.1 port 2222",
+        ),
         ("", "gpu cannot be reached: ssh said nothing"),
         ("debug1: hostile \x1b]52;c;AAAA\x07\n", "gpu cannot be reached: ssh said nothing"),
     ],
