@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from console.cli import _examples
+from console.cli import _examples, _pipe
 
 
 class _Verbs(click.Group):
@@ -54,3 +54,4 @@ def main() -> None:
     1 negative result, 2 usage or profile, 3 unreachable, 4 agent not started, 5 refused, 6 server died, 7 node lost,
     130 Ctrl-C.
     """
+    _pipe.go_on_unheard()

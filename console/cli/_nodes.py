@@ -39,6 +39,8 @@ async def open_node(name: str, options: Options, *, reconnect: bool, ask: Ask | 
     try:
         await session.open()
         session.watch(lambda link: _tell(name, session, link))
+        if node.config.simulated:
+            say(f"SIMULATED: no GPU and no SGLang stand behind {name}")
         for why in getattr(session.transport, "why", ()):
             say(f"over {session.transport.name}: {why}")
         yield node

@@ -1,4 +1,4 @@
-"""Output into a pipe whose reader may leave: `| head` is a way to end, not an error."""
+"""Output into a pipe whose reader may leave: a way to end for what only shows, and no reason to stop a change."""
 
 from __future__ import annotations
 
@@ -6,23 +6,58 @@ import contextlib
 import os
 import select
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
+    from typing import TextIO
 
 LOOK_S = 0.25
+
+
+class Unheard:
+    """A stream that goes on when nobody reads it any more: what was confirmed is done, also under `| head`."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.heard = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self.heard.write(text)
+        except BrokenPipeError:
+            _let_go(self.heard)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self.heard.flush()
+        except BrokenPipeError:
+            _let_go(self.heard)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.heard, name)
+
+
+def go_on_unheard() -> None:
+    """From now on a reader that leaves ends nothing."""
+    sys.stdout, sys.stderr = Unheard(sys.stdout), Unheard(sys.stderr)
 
 
 @contextlib.contextmanager
 def reader_may_leave() -> Iterator[None]:
     """End quietly when nobody reads stdout any more."""
+    stream = getattr(sys.stdout, "heard", sys.stdout)
     try:
-        yield
-        sys.stdout.flush()
+        with contextlib.redirect_stdout(stream):
+            yield
+            stream.flush()
     except BrokenPipeError:
-        # The interpreter flushes stdout once more at its end: there is nobody to hear of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go(stream)
+
+
+def _let_go(stream: TextIO) -> None:
+    """The interpreter flushes once more at its end: there is nobody to hear of it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def write_out(text: str) -> None:

@@ -10,10 +10,9 @@ from console.cli._shared import Options, emit, shared_options
 from console.units import plain
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from console.actions.doctor import Offline
     from console.actions.examination import Examination
+    from console.paths import Paths
 
 MAX_COMMAND_BYTES = 1 << 20
 
@@ -70,20 +69,20 @@ def _profile(name: str, sets: tuple[str, ...], variables_of: str | None, where: 
 
     here = paths.locate()
     library, known = Library(here.profiles), folders.read(here.patches).options()
-    variables, env, own = _of_node(here.nodes_file, variables_of)
+    variables, env, own = _of_node(here, variables_of)
     resolved = resolve(name, library, Inputs(variables, sets=(*own, *sets), patch_options=known))
     baseline = resolved.profile.baseline
     other = resolve(baseline.profile, library, Inputs(variables, sets=own, patch_options=known)) if baseline else None
     return examine_profile(resolved, where, other, env)
 
 
-def _of_node(file: Path, name: str | None) -> tuple[dict[str, str] | None, dict[str, str], tuple[str, ...]]:
+def _of_node(here: Paths, name: str | None) -> tuple[dict[str, str] | None, dict[str, str], tuple[str, ...]]:
     """A node's variables, environment and settings; variables stay as they are written without one."""
     if name is None:
         return None, {}, ()
-    from console.config import load_nodes, node_config
+    from console.cli._nodes import configured
 
-    config = node_config(load_nodes(file), name)
+    config = configured(name, here)
     return config.launch_variables(), dict(config.env), tuple(config.sets)
 
 

@@ -6,6 +6,7 @@ It paints first. What needs a node is imported in a thread after that, and then 
 from __future__ import annotations
 
 import importlib
+import os
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -76,6 +77,8 @@ class ConsoleApp(App[None]):
         settings: Settings | None = None,
     ) -> None:
         super().__init__(ansi_color=True if themes.is_colourless() else None)
+        for exported in ("COLUMNS", "LINES"):  # by a shell: they would hide that the terminal changes its size
+            os.environ.pop(exported, None)
         self.settings = settings or Settings()
         self.table = self.settings.table
         for key in self.table.keys:

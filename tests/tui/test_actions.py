@@ -33,7 +33,7 @@ async def test_the_plan_is_shown_and_neither_enter_nor_escape_changes_anything(d
             shown = driver.screen()
             assert told in shown
             assert answer in shown
-            assert "Cancel (Enter)" in shown
+            assert "Leave it (Enter)" in shown
             await driver.press("escape" if key == "R" else "enter")
             await driver.until(lambda: driver.state.action.phase == "idle")
         await driver.press("S", "B")

@@ -59,7 +59,7 @@ async def test_a_notice_is_no_markup(forced):
 
 async def test_an_error_is_no_markup(forced):
     async with forced() as driver:
-        driver.app._show_error(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
+        driver.app.show_error(HOSTILE, HOSTILE, HOSTILE, HOSTILE)
         await driver.until_shown(PLAIN)
 
 

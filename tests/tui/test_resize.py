@@ -40,8 +40,8 @@ async def test_a_screen_keeps_its_head_and_its_keys(forced, screen: str) -> None
 def modals() -> list[tuple[ModalScreen, tuple[str, ...]]]:
     """Each modal, and what must be seen of it at any size."""
     return [
-        (PlanModal("Launch", "L", LONG), ("Launch", "L again: do it", "Cancel (Enter)")),
-        (PlanModal("Launch", "L", LONG, refusal="no"), ("L is refused: no", "Cancel (Enter)")),
+        (PlanModal("Launch", "L", LONG), ("Launch", "L again: do it", "Leave it (Enter)")),
+        (PlanModal("Launch", "L", LONG, refusal="no"), ("L is refused: no", "Leave it (Enter)")),
         (ErrorModal("It failed", "message", "hint", "\n".join(LONG)), ("It failed", "message", "Close (Enter)")),
         (TypedModal("Allow changes?", ("Nothing can be changed.",), "n1"), ("Allow changes?", "type n1, then Enter")),
         (LogSourceModal(None), ("Open a log", "path of a log file", "newest server", "not connected")),

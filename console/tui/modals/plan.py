@@ -22,7 +22,7 @@ ARMED_AFTER_S = 0.3
 class PlanModal(Dialog[bool]):
     """Answers True when the plan was confirmed, None when it was not. `refusal` says why it cannot be."""
 
-    BUTTON = "Cancel (Enter)"
+    BUTTON = "Leave it (Enter)"
 
     def __init__(
         self, title: str, key: str, lines: Iterable[Line | str], *, refusal: str = "", footer: str = ""

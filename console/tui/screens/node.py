@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from console.state.model import ConsoleState, GpuState, RunbookState, Step
     from remote_agent.protocol import GpuSample, ServerRun
 
+NOT_READ = "not read yet"
 BAR_WIDTH = 10
 _SHOWN_ON = {
     **dict.fromkeys(("free", "stop"), "node"),
@@ -81,14 +82,19 @@ class NodeScreen(ConsoleScreen):
 
     def _show_holders(self, state: ConsoleState) -> None:
         gpus = state.gpus
-        self.query_one("#holders-pane", Pane).retitle(f"Processes {len(gpus.holders)}", _unreadable(gpus))
-        self.query_one("#holders", Table).show(list(map(_holder, gpus.holders)), "no process holds GPU memory")
+        self.query_one("#holders-pane", Pane).retitle(
+            f"Processes {len(gpus.holders)}" if gpus.sample else "Processes", _unreadable(gpus)
+        )
+        why = "no process holds GPU memory" if gpus.sample else NOT_READ
+        self.query_one("#holders", Table).show(list(map(_holder, gpus.holders)), why)
 
     def _show_servers(self, state: ConsoleState) -> None:
         servers = state.servers
-        self.query_one("#servers-pane", Pane).retitle(f"Servers {len(servers.running)}")
+        self.query_one("#servers-pane", Pane).retitle(
+            f"Servers {len(servers.running)}" if state.node.facts else "Servers"
+        )
         rows = [_server(run, _word(run, state)) for run in reversed(servers.runs)]
-        self.query_one("#servers", Table).show(rows, "no run record on this node")
+        self.query_one("#servers", Table).show(rows, "no run record on this node" if state.node.facts else NOT_READ)
 
     def _show_runbook(self, state: ConsoleState) -> None:
         book = state.runbook
@@ -244,7 +250,7 @@ def _unreadable(gpus: GpuState) -> str:
 
 def _why_no_gpus(gpus: GpuState) -> str:
     if gpus.sample is None:
-        return "not read yet"
+        return NOT_READ
     return f"no GPU readings: {gpus.sample.reason}" if gpus.sample.source == "none" else "no GPU is listed"
 
 

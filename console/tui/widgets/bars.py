@@ -169,7 +169,7 @@ def _link(link: LinkState) -> Iterator[Line | str]:
 def _server(state: ConsoleState) -> Iterator[Line | str]:
     run = state.servers.newest_own
     if run is None or run not in state.servers.running:
-        yield ("no server", "dim")
+        yield ("no server" if state.node.facts else "nothing read yet", "dim")
         return
     word = server_word(state)
     yield (f":{run.port} {word}", tone_of(word))

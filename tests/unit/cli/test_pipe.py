@@ -43,3 +43,24 @@ def test_a_stop_in_the_middle_of_a_write_loses_nothing():
         process.send_signal(signal.SIGCONT)
         came = process.stdout.read()
     assert came == b"".join(b"%09d\n" % number for number in range(LINES))
+
+
+def test_a_reader_that_leaves_ends_nothing_that_was_begun(tmp_path):
+    done = tmp_path / "done"
+    program = f"""
+import pathlib, click
+from console.cli import _pipe
+from console.cli._shared import say
+_pipe.go_on_unheard()
+for number in range(20_000):
+    say("line")
+    click.echo("line")
+pathlib.Path({str(done)!r}).touch()
+"""
+    words = [sys.executable, "-c", program]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"line\n"
+        process.stdout.close()
+        assert process.wait(30) == 0
+    assert done.exists()
