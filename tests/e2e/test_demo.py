@@ -26,6 +26,7 @@ def console(tmp_path) -> Iterator[Console]:
     made.run("free", "demo", "--yes")
 
 
+@pytest.mark.slow
 def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
     code, told, narration = console.run("runbook", "demo", PROFILE, "--yes", *console.sets())
     assert code == 0, narration

@@ -40,6 +40,7 @@ def test_a_draft_one_layer_early(console):
     assert set(findings(console, f"speculative.draft_model_path={draft}")) == {"layer-outputs"}
 
 
+@pytest.mark.slow
 def test_the_wrong_algorithm_is_refused_and_what_was_found_is_recorded_where_it_is_allowed(console):
     sets = console.sets("speculative.algorithm=EAGLE", "patches=[]")
     code, told, _ = console.run("launch", "demo", PROFILE, "--yes", *sets)

@@ -78,6 +78,7 @@ def test_it_is_shown_set_and_taken_back_to_the_byte(console):
     assert status["patches"] == []
 
 
+@pytest.mark.slow
 def test_what_is_there_already_is_not_written_again(console):
     file = _file(console)
     inode = file.stat().st_ino

@@ -343,6 +343,7 @@ async def test_a_held_port_is_a_result_and_not_an_exception(world):
             assert {gpu.state for gpu in outcome.gpus} == {"free"}, "partial freeing is told as it is"
 
 
+@pytest.mark.slow
 async def test_the_agent_killed_in_mid_free_leaves_a_state_that_the_next_free_finishes(world):
     async with world.connect() as node:
         await world.launch(node, launcher=DEAF)

@@ -135,6 +135,7 @@ def test_following_tells_lines_as_they_come_and_what_was_lost(console, log):
     assert process.returncode == 130
 
 
+@pytest.mark.slow
 def test_a_server_that_is_not_ours_is_read_by_its_port(console, tmp_path):
     out = tmp_path / "theirs.out"
     code = (

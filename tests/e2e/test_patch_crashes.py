@@ -134,6 +134,7 @@ async def test_a_console_that_is_killed_leaves_each_file_original_or_applied(pat
     assert patched.hashes() == patched.before
 
 
+@pytest.mark.slow
 async def test_the_next_connect_says_what_was_cut_short_and_finishes_it(patched):
     code = subprocess.run(
         [*PROGRAM, *APPLY],

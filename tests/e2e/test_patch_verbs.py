@@ -65,7 +65,8 @@ def a_diff(console: Console, path: Path, *, mended: str = "mended", old: str = A
     return path
 
 
-@pytest.mark.parametrize("delivery", ["overlay", pytest.param("in-place", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("delivery", ["overlay", "in-place"])
 def test_an_own_patch_with_options_records_in_the_server_and_comes_off_again(console, delivery):
     own_patch(console)
     own_profile(console, ["eagle3-shapes", {"id": "my-rows", "on": 1, "first": 2, "missing": 1}])
@@ -98,6 +99,7 @@ def test_an_own_patch_with_options_records_in_the_server_and_comes_off_again(con
     assert tree(console) == before
 
 
+@pytest.mark.slow
 def test_a_broken_own_patch_is_told_when_named_and_hides_no_other(console):
     form = own_patch(console)
     form.write_text(form.read_text().replace("where: after", "where: behind"))
@@ -193,6 +195,7 @@ def a_diff_of_another(console: Console, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_hunk_that_does_not_fit_changes_nothing(console, tmp_path):
     assert console.run("status", "demo")[0] == 0
     before = tree(console)

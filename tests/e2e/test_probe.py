@@ -172,6 +172,7 @@ async def test_an_adaptive_run_ends_when_its_interval_is_narrow(node):
     assert any("interval ±" in line for line in said)
 
 
+@pytest.mark.slow
 async def test_an_adaptive_run_ends_with_its_budget(node):
     outcome = await probe(node, adaptive=True, half_width=0.001, budget_min=0.05)
     assert outcome.to_json()["run"]["half_width"] > 0.001
@@ -196,6 +197,7 @@ async def test_a_key_that_is_not_set_here_is_said_before_anything_is_sent(node):
         await run_probe.plan(node, overrides=LOAD, key_variable="NO_SUCH_VARIABLE")
 
 
+@pytest.mark.slow
 async def test_the_servers_own_figures_stand_beside_the_clients(node):
     run = (await probe(node, max_new_tokens=400, blocks=1)).run
     assert run.result.server

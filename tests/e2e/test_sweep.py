@@ -161,6 +161,7 @@ def test_a_point_that_dies_and_one_that_cannot_be_are_recorded_and_the_rest_goes
     assert told["best"]["number"] == done["number"]
 
 
+@pytest.mark.slow
 def test_a_dry_run_says_the_size_and_starts_nothing(console):
     code, told, _ = console.run("sweep", "demo", "small", "--dry-run", "--budget-min", "5")
     assert code == 0

@@ -43,6 +43,7 @@ async def test_the_plan_is_shown_and_neither_enter_nor_escape_changes_anything(d
         assert await driver.node.running() == []
 
 
+@pytest.mark.slow
 async def test_patches_are_laid_over_the_tree_and_taken_back_by_their_keys(demo):
     async with demo.open() as driver:
         before = tree(demo.home)
@@ -99,6 +100,7 @@ async def test_a_refused_plan_says_so_and_cannot_be_confirmed(demo):
         assert await driver.node.running() == []
 
 
+@pytest.mark.slow
 async def test_a_running_launch_is_cancelled_and_its_server_stays(demo, monkeypatch):
     monkeypatch.setenv("SPEC_CONSOLE_DEMO_LOAD_S", "20")
     async with demo.open() as driver:
@@ -132,6 +134,7 @@ async def test_a_server_that_dies_is_told_with_its_last_lines(demo, monkeypatch)
         assert driver.state.action.phase == "failed"
 
 
+@pytest.mark.slow
 async def test_quitting_says_which_server_goes_on(demo):
     async with demo.open() as driver:
         await driver.put(ProfileSelected("kimi-k2.5-eagle3"))

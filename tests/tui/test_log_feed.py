@@ -38,6 +38,7 @@ def counted(driver: Driver) -> bool:
     return log.reading is not None and not log.fold_behind and log.read_to == log.size
 
 
+@pytest.mark.slow
 async def test_what_the_process_beside_reads_is_what_the_parsers_read_here(demo, tmp_path: Path):
     path = tmp_path / "server.log"
     path.write_bytes(story())
@@ -79,6 +80,7 @@ async def test_a_long_log_is_read_at_both_ends_and_what_is_not_counted_is_told(
         await driver.until(lambda: view.row_count == 0 or here(view) == "")
 
 
+@pytest.mark.slow
 async def test_a_truncated_and_a_replaced_file_are_visible_lines_and_the_new_file_is_followed(demo, tmp_path: Path):
     path = tmp_path / "server.log"
     path.write_bytes(b"one\ntwo\nthree is longer than what follows\n")
@@ -96,6 +98,7 @@ async def test_a_truncated_and_a_replaced_file_are_visible_lines_and_the_new_fil
         assert driver.state.log.marks.next("unclaimed", -1) is not None
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_not_there_is_awaited_and_nothing_leads_back_to_the_servers_log(demo, tmp_path: Path):
     path = tmp_path / "later.log"
     async with demo.open() as driver:

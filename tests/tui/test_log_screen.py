@@ -267,6 +267,7 @@ async def test_a_range_that_is_partly_on_the_node_is_saved_whole(forced, tmp_pat
         assert path.read_bytes() == data[10 * 23 : 2951 * 23]
 
 
+@pytest.mark.slow
 async def test_what_is_filtered_is_saved(forced, tmp_path: Path) -> None:
     path = tmp_path / "errors.log"
     async with forced() as driver:

@@ -126,6 +126,7 @@ async def test_a_path_can_be_typed_whatever_the_node_says(found, told: str) -> N
         await until(lambda: app.answers == [LogPick("/x")])
 
 
+@pytest.mark.slow
 async def test_a_log_that_is_picked_before_there_is_a_link_is_opened_once_there_is_one(
     demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +156,7 @@ async def test_a_log_that_is_picked_before_there_is_a_link_is_opened_once_there_
         gate.set()
 
 
+@pytest.mark.slow
 async def test_the_log_of_a_run_is_picked_with_its_record(demo):
     from console.state.events import ProfileSelected
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+
+import pytest
 
 from console.state.events import ProfileSelected
 
-if TYPE_CHECKING:
-    import pytest
 
-
+@pytest.mark.slow
 async def test_the_shape_table_names_the_rank_that_is_wired_wrong(demo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPEC_CONSOLE_DEMO_FAULT", "rank5:widths")
     async with demo.open((80, 24)) as driver:

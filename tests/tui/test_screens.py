@@ -8,7 +8,7 @@ from console.state import events
 from console.state.model import LaunchView
 from tests.tui.events import busy
 
-SIZES = ((80, 24), (120, 40), (140, 40), (160, 50))
+SIZES = ((80, 24), (160, 50))
 ESSENTIAL = {
     "1": ("gpu-node-1", "connected", "held", "free", "GPUs 6/8 free", "Processes 2"),
     "2": ("draft.fc_in", "8/8", "(6, 21504)", "ok", "1 unclaimed", "following", "MiB behind"),

@@ -315,6 +315,7 @@ def cli(*words: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run([*PROGRAM, "explain", *words], input=data, capture_output=True, check=False, timeout=60)
 
 
+@pytest.mark.slow
 def test_the_verb_reads_files_and_stdin_and_exits_by_what_it_found(tmp_path: Path):
     bad = DATA / "h200" / "tp2-four-captures.log"
     done = cli(str(bad))

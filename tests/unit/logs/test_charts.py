@@ -64,6 +64,7 @@ def test_points_stay_few_and_keep_order_extremes_and_mean(windows: list[tuple[fl
         assert mean == pytest.approx(sum(busy) / len(busy), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_million_windows_are_a_thousand_points():
     points = Points()
     for at in range(1_000_000):
