@@ -59,8 +59,6 @@ def open_console(names: Sequence[str], options: Options, theme: str | None = Non
     # With Python's own limits a fast log brings a full collection every second, and each holds the screen up for 60 ms;
     # with far more young objects than these, it is the young ones' collection that does.
     gc.set_threshold(5_000, 5, 100)
-    # Keys are read and frames are written by threads of their own: they get their turn from a busy loop sooner.
-    sys.setswitchinterval(0.001)
     settings = read_settings(paths.locate(), theme=theme or "", readonly=options.readonly)
     beside = [(name, partial(make, name)) for name in others]
     app = ConsoleApp(node, partial(make, node), simulated=node == "demo", others=beside, settings=settings)
