@@ -86,7 +86,7 @@ def no_cancel(state: ConsoleState) -> str:
 def no_clear(state: ConsoleState) -> str:
     if state.action.is_busy:
         return f"{state.action.title} is running"
-    return "" if state.runbook.steps else "there is no checklist"
+    return no_steps(state)
 
 
 def no_steps(state: ConsoleState) -> str:
