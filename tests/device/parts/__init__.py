@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tests.device.parts import capture_sync, cost, faults, foreign, llama, memory, overlay, suite, walk, wirings
+from tests.device.parts import (
+    calibrate,
+    capture_sync,
+    cost,
+    faults,
+    foreign,
+    llama,
+    memory,
+    overlay,
+    suite,
+    walk,
+    wirings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +43,7 @@ PARTS = {
     "sync": Entry(capture_sync.run, 50),
     "foreign": Entry(foreign.run, 50),
     "wirings": Entry(wirings.run, 70),
+    "calibrate": Entry(calibrate.run, 300),
     "cost": Entry(cost.run, 200),
     "suite": Entry(suite.run, 60, gpus_only=True),
 }
