@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 HERE = Path(__file__).parent
-MAKE_PAIR = HERE.parent / "sglang_cpu" / "kit" / "make_pair.py"
-LLAMA_PAIR = HERE / "bundle" / "llama_pair.py"
+DEEPSEEK_PAIR, LLAMA_PAIR = HERE / "bundle" / "deepseek_pair.py", HERE / "bundle" / "llama_pair.py"
 SECONDS = 300.0
 FOUR_IDS = [1, 2, 4, 5]
 WEIGHTS, IDS = "model.safetensors", "eagle_aux_hidden_state_layer_ids"
@@ -51,7 +50,7 @@ class Kit:
     blocks: int = 2
     warmup: int = 1
     launch_s: float = 240.0
-    at_once: int = 6
+    at_once: int = 8
     """Servers that may start at the same time."""
     has_gpus: bool = True
     demo: Path | None = None
@@ -141,7 +140,7 @@ def _write_pairs(pairs: Path, python: Path, deepseek: Callable[[Path], None]) ->
 
 
 def _make_deepseek(python: Path, folder: Path) -> None:
-    _run([str(python), str(MAKE_PAIR), str(folder), "--arch", "deepseek", "--ids", "2,3,6"])
+    _run([str(python), str(DEEPSEEK_PAIR), str(folder)])
 
 
 def _link_pair(target: Path, draft: Path, folder: Path) -> None:

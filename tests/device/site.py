@@ -19,7 +19,7 @@ from tests.device.profiles import profiles
 from tests.device.report import OutOfTime, PartFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from tests.device.kits import Kit
     from tests.device.processes import Process
@@ -177,22 +177,15 @@ class Site:
             part.figure(f"launch {self.name} {profile}", took)
         return done
 
-    def must_launch(
-        self, part: Part, profile: str, *words: str, otherwise: Sequence[tuple[str, ...]] = ((),)
-    ) -> dict[str, Any]:
-        """Launch what the part rests on: what was refused is allowed, what died is tried again; both are told.
-
-        `otherwise`: what each further try adds to the words.
-        """
+    def must_launch(self, part: Part, profile: str, *words: str) -> dict[str, Any]:
+        """Launch what the part rests on: what was refused is allowed, what died is tried once more; both are told."""
         done = self.launch(part, profile, *words)
         if done.code == REFUSED:
             part.expect(f"launch {profile}: not refused", done.error, {})
             done = self.launch(part, profile, *words, *allow(done.refused))
-        allowed = allow(done.refused)
-        for number, more in enumerate(otherwise, 2):
-            if done.code == DIED:
-                part.figure(f"launch {profile}: died, try {number} with {' '.join(more) or 'the same'}", done.error)
-                done = self.launch(part, profile, *words, *allowed, *more)
+        if done.code == DIED:
+            part.figure(f"launch {profile}: died, tried once more", done.error)
+            done = self.launch(part, profile, *words, *allow(done.refused))
         if not part.expect(f"launch {profile}: exit code", done.code, 0):
             raise PartFailed(f"launch {profile}: {done.text if done.error else done.narration[-600:]}")
         return dict(done.told["server"])

@@ -29,17 +29,20 @@ LOADS = {"eager": (150, 2, 3), "eagle3": (1000, 2, 4)}
 
 
 def run(rig: Rig) -> None:
-    _price(rig, "cost.eager", "eager")
-    if rig.kit.has_gpus:
-        _price(rig, "cost.graphs", "eagle3")
+    """All servers start at once; what is measured is measured alone."""
+    modes = list(LOADS) if rig.kit.has_gpus else ["eager"]
+    names = list(VARIANTS) if rig.kit.has_gpus else ["stock", "cycle"]
+    with ExitStack() as stack:
+        with rig.report.part("cost.launch") as part:
+            sites = {(m, n): stack.enter_context(rig.site(f"cost-{m}-{n}")) for m in modes for n in names}
+            with ThreadPoolExecutor(max_workers=rig.kit.at_once) as pool:
+                list(pool.map(lambda each: _start(part, each[1], each[0][0], VARIANTS[each[0][1]]), sites.items()))
+        for mode in modes:
+            _price(rig, mode, {name: sites[mode, name] for name in names})
 
 
-def _price(rig: Rig, title: str, mode: str) -> None:
-    with rig.report.part(title) as part, ExitStack() as stack:
-        names = list(VARIANTS) if rig.kit.has_gpus else ["stock", "cycle"]
-        sites = {name: stack.enter_context(rig.site(f"cost-{mode}-{name}")) for name in names}
-        with ThreadPoolExecutor(max_workers=rig.kit.at_once) as pool:
-            list(pool.map(lambda name: _start(part, sites[name], mode, VARIANTS[name]), names))
+def _price(rig: Rig, mode: str, sites: dict[str, Site]) -> None:
+    with rig.report.part(f"cost.{'graphs' if mode == 'eagle3' else mode}") as part:
         runs = _measure(rig, part, sites, LOADS[mode])
         _tell(part, runs)
         _cycles(part, sites["cycle"], runs["cycle"])

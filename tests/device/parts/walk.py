@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tests.device.site import Site
 
 PROFILE, BASELINE = "deepseek-debug", "deepseek-baseline-eager"
-UNLESS_IT_DIES = ((), ("--set", "disable_overlap_schedule=true"), ("--set", "disable_cuda_graph=false"))
-"""Further tries of the baseline: it was seen to die by an illegal memory access while it warmed up, twice in a row."""
 
 
 def run(rig: Rig) -> None:
@@ -74,7 +72,7 @@ def debug(site: Site, part: Part) -> dict[str, Any]:
 
 
 def baseline(site: Site, part: Part, profile: str = BASELINE) -> dict[str, Any]:
-    site.must_launch(part, profile, otherwise=UNLESS_IT_DIES)
+    site.must_launch(part, profile)
     members = site.members()
     run: dict[str, Any] = site.must(part, "probe", NODE, timeout_s=300).told["run"]
     part.expect("baseline: no acceptance without speculation", run["accept_len"], None)
