@@ -166,7 +166,9 @@ def _cycle(cycle: CycleSummary | None) -> Iterator[tuple[str, str]]:
         return
     stages = (("draft", cycle.draft_ms), ("verify", cycle.verify_ms), ("extend", cycle.extend_ms))
     told = ", ".join(f"{name} {value:.2f} ms" for name, value in stages if value is not None)
-    yield "its cycle", f"{cycle.cycle_ms:.2f} ms: {told} (median of {cycle.count}, {cycle.clock or 'unknown'} clock)"
+    gap = "" if cycle.gap_ms is None else f"; {cycle.gap_ms:.2f} ms to the next"
+    clock = f"median of {cycle.count}, {cycle.clock or 'unknown'} clock"
+    yield "its cycle", f"{cycle.cycle_ms:.2f} ms: {told}{gap} ({clock})"
 
 
 def _device(split: DeviceSplit) -> str:

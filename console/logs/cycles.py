@@ -45,6 +45,8 @@ class CycleSummary:
     """Of the cycle's time, 0 to 1."""
     clock: str | None
     """`cuda`: events on the stream; `host`: the time of the call."""
+    gap_ms: float | None = None
+    """From the end of a cycle to the start of the next: the scheduler's own time, which a client waits too."""
 
 
 class Cycles:
@@ -60,6 +62,7 @@ class Cycles:
     def _clear(self) -> None:
         self._points = {name: Points() for name in (*STAGES, "cycle_ms")}
         self._totals = {name: Series() for name in (*STAGES, "cycle_ms")}
+        self._gap = Series()
         self._ranks: dict[int, Series] = {}
         self._clock: str | None = None
 
@@ -107,7 +110,8 @@ class Cycles:
             return None
         draft, extend = self._totals["draft_ms"].median, self._totals["extend_ms"].median
         share = min(1.0, (verify or 0.0) / whole) if whole > 0 else 0.0
-        return CycleSummary(self._totals["cycle_ms"].count, whole, draft, verify, extend, share, self._clock)
+        count, gap = self._totals["cycle_ms"].count, self._gap.median
+        return CycleSummary(count, whole, draft, verify, extend, share, self._clock, gap)
 
     def by_rank(self) -> dict[int, float]:
         """Median milliseconds of each rank's cycles: a rank that is slower than the others keeps them waiting."""
@@ -129,5 +133,7 @@ class Cycles:
             points.add(record.offset, record.ts or ts, number if isinstance(number, float) else 0.0)
             if isinstance(number, float):
                 self._totals[name].add(number)
+        if isinstance(gap := fields.get("gap_ms"), float):
+            self._gap.add(gap)
         clock = fields.get("clock")
         self._clock = clock if isinstance(clock, str) else self._clock

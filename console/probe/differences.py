@@ -2,7 +2,7 @@
 
 Keys: a flag's name with underscores (`disable_cuda_graph`), `env.NAME`, `patches.ID`, `workload.NAME`, and the names in
 `_facts`. A word of `varies` covers the key itself and all that it begins: `speculative` covers every `--speculative-…`
-flag, the draft's among them, `env.NCCL` every NCCL variable.
+flag, the draft's among them, `env.NCCL` every NCCL variable; `speculative.num_steps` is that flag.
 """
 
 from __future__ import annotations
@@ -56,6 +56,11 @@ class Difference:
     def withholds(self) -> bool:
         """A verdict would ascribe to the declared change what this may have done."""
         return self.material and not self.declared
+
+
+def is_apart(difference: Difference) -> bool:
+    """Does it keep a stored run from being the baseline of another one? Another load does, declared or not."""
+    return difference.withholds or difference.key.startswith("workload.")
 
 
 def differs(a: Fingerprint, b: Fingerprint, varies: Sequence[str] = ()) -> tuple[Difference, ...]:
@@ -121,6 +126,8 @@ def _each(values: Sequence[float | None]) -> str:
 def _key(word: str) -> str:
     if word.startswith("env."):
         return word.rstrip("_")
+    if word.startswith("speculative."):
+        word = word.replace(".", "_", 1)
     return word.removeprefix("args.").lstrip("-").replace("-", "_").rstrip("_")
 
 

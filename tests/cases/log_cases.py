@@ -162,7 +162,22 @@ LOG_CASES = (
     ),
     Case(
         "H200 illegal memory access", "h200/tp2-illegal-memory.log", "0.5.12.post1",
-        (("server-died", "error"),), ("an illegal memory access", "launch once more before looking further"),
+        (("server-died", "error"),), ("an illegal memory access", "Launch once more", "CUDA_LAUNCH_BLOCKING=1"),
+    ),
+    Case(
+        "H200 NCCL after a kernel's fault", "h200/tp2-nccl-unhandled.log", "0.5.12.post1",
+        (("server-died", "error"),),
+        ("unhandled cuda error", "called at", "sglang/srt/distributed/parallel_state.py:814", "CUDA_LAUNCH_BLOCKING=1"),
+    ),
+    Case(
+        "H200 kernel does not compile", "h200/tp2-triton-compile.log", "0.5.12.post1",
+        (("server-died", "error"),),
+        ("CompilationError", "incompatible dimensions at index 1: 64 and 128", "triton_ops/decode_attention.py:483"),
+    ),
+    Case(
+        "H200 sync in a capture", "h200/tp2-sync-in-capture.log", "0.5.12.post1",
+        (("sync-in-capture", "error"),),
+        ("_spec_console_user_sync_in_forward.py:11", "rank 0", "patch sync-in-forward", "disable_cuda_graph=true"),
     ),
     Case(
         "H200 held memory", "h200/tp2-memory-unbalanced.log", "0.5.12.post1",

@@ -56,6 +56,20 @@ COUNTS = {
         "load_weight=8 notice=5 overlay=2 pool=1 prefill_batch=4 progress=38 python_warning=19 "
         "ready=1 server_args=1 shards=4 startup=54 tensor_shape=1160 unclaimed=1 uvicorn=4"
     ),
+    "h200/tp2-nccl-unhandled.log": (
+        "access_log=1 blank=2 distributed=9 failure=5 graph_capture=12 kv_cache=10 load_weight=8 nccl=6 "
+        "notice=1 pool=1 progress=38 python_warning=11 server_args=1 shards=4 startup=54 traceback=136 "
+        "uvicorn=4"
+    ),
+    "h200/tp2-sync-in-capture.log": (
+        "advice=10 blank=18 distributed=5 failure=4 graph_capture=3 kv_cache=5 load_weight=4 native_stack=24 "
+        "notice=1 overlay=2 progress=3 python_warning=17 server_args=1 shards=2 startup=33 torch_error=6 "
+        "traceback=116 unclaimed=1"
+    ),
+    "h200/tp2-triton-compile.log": (
+        "blank=2 distributed=5 failure=2 graph_capture=3 kv_cache=5 load_weight=4 progress=3 "
+        "python_warning=11 server_args=1 shards=2 startup=30 traceback=125"
+    ),
     "h200/tp2-port-in-use.log": (
         "distributed=9 kv_cache=10 load_weight=8 notice=2 pool=1 python_warning=11 ready=1 server_args=1 "
         "shards=4 startup=47 uvicorn=6"
@@ -104,6 +118,7 @@ RIGHTLY_UNCLAIMED = {
     "h200/tp4-eagle3.log": ["  warnings.warn("],
     "h200/tp2-deepseek-eagle3-graphs.log": ["  warnings.warn("],
     "h200/tp2-deepseek-eagle3-overlay.log": ["  warnings.warn("],
+    "h200/tp2-sync-in-capture.log": ["  warnings.warn("],
 }
 """Python's warning above each of these is glued behind a progress bar: nothing tells that the line is its source."""
 

@@ -14,7 +14,7 @@ _FRAME = re.compile(r"\s{1,40}File \"([^\"]{1,1000})\", line (\d{1,9})")
 _CARETS = re.compile(r"\s{1,400}[~^]{1,1000}\s{0,40}$")
 _EXCEPTION = re.compile(
     r"((?:[A-Za-z_]\w{0,60}\.){0,8}(?:[A-Z]\w{0,60})?(?:Error|Exception|Interrupt|Exit|Timeout|Refused))"
-    r"(?:: (.{0,4000})|:?$)"
+    r"(?:: (.{0,4000})|\(['\"](.{0,4000})['\"],?\)$|:?$)"
 )
 
 
@@ -27,7 +27,7 @@ _CHAINS = {
 def exception_line(message: str) -> tuple[str, str] | None:
     """Return the name and the text of the exception in a traceback's last line, or None."""
     match = _EXCEPTION.match(message)
-    return (match[1], match[2] or "") if match else None
+    return (match[1], match[2] or match[3] or "") if match else None
 
 
 def _parse(message: str) -> Fields | None:

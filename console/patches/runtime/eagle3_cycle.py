@@ -9,7 +9,7 @@ A record is one line a cycle, written with one os.write to the server's standard
 
 `cycle_ms`: one call of the worker's forward_batch_generation that verified something; `draft_ms`, `verify_ms` and
 `extend_ms` are its stages, `target_ms` the target's forward within verify; `gap_ms`: from the end of the cycle before
-to the start of this one, where no other call and no unrecorded cycle lies between. `-`: that stage did not run.
+to the start of this one, where no other call lies between. `-`: that stage did not run.
 
 clock=cuda: events on the worker's current stream, read once the GPU has passed them: nothing waits for it, so a cycle
 is written during a later one. At most 64 wait; beyond, cycles go unrecorded, as gaps in `seq` show. clock=host: no
@@ -82,13 +82,13 @@ class _Cycle:
         self.call, self.clock, self.worker, self.batch_size = call, clock, worker, batch_size
         self.seq = 0
         self.has_verified = False
-        self.start = self.end = None
+        self.eve = self.start = self.end = None
         self.open = {}
         self.spans = {stage: [] for stage in _STAGES}
 
     def inner_marks(self):
         spans = [mark for stage in _STAGES for span in self.spans[stage] for mark in span]
-        return spans + list(self.open.values())
+        return spans + list(self.open.values()) + ([] if self.eve is None else [self.eve])
 
 
 class _State:
@@ -99,6 +99,7 @@ class _State:
         self.cycles = 0
         self.waiting = collections.deque()
         self.last = None
+        self.eve = None  # of a cycle that is not recorded, before one that will be: its call, and the mark of its end
 
 
 _state = _State()
@@ -171,10 +172,23 @@ def _begin(args):
     _read()
     _state.calls += 1
     begun = _Cycle(_state.calls, _state.clock, token(type(args[0]).__name__) if args else "?", _batch_size(args))
-    if _CHANNEL.is_due_at(_state.cycles + 1) and len(_state.waiting) < _RING:
-        begun.start = begun.clock.mark()
+    if _is_next_due():
+        begun.start, begun.eve = begun.clock.mark(), _eve_of(begun)
     _state.current = begun
     return begun
+
+
+def _is_next_due():
+    return _CHANNEL.is_due_at(_state.cycles + 1) and len(_state.waiting) < _RING
+
+
+def _eve_of(begun):
+    """Take the mark at which the call right before ended; one of an earlier call is given back."""
+    eve, _state.eve = _state.eve, None
+    if eve is None or eve[0] == begun.call - 1:
+        return eve and eve[1]
+    begun.clock.give_back([eve[1]])
+    return None
 
 
 def _end(begun, is_whole):
@@ -183,6 +197,8 @@ def _end(begun, is_whole):
     _state.current = None
     _state.cycles += begun.has_verified
     if begun.start is None:
+        if begun.has_verified and is_whole and _is_next_due():
+            _state.eve = (begun.call, begun.clock.mark())
         return
     if not begun.has_verified or not is_whole:
         begun.clock.give_back([begun.start, *begun.inner_marks()])
@@ -221,11 +237,11 @@ def _read():
 
 def _tell(one):
     last = _state.last
-    follows = last is not None and last.call == one.call - 1
+    before = last.end if last is not None and last.call == one.call - 1 else one.eve
     times = {stage: sum(one.clock.ms(*span) for span in spans) for stage, spans in one.spans.items() if spans}
     times["cycle"] = one.clock.ms(one.start, one.end)
-    if follows:
-        times["gap"] = one.clock.ms(last.end, one.start)
+    if before is not None:
+        times["gap"] = one.clock.ms(before, one.start)
     listed = " ".join(f"{name}_ms={_ms(times.get(name))}" for name in (*_STAGES, "cycle", "gap"))
     head = f"rank={rank()} seq={one.seq} worker={one.worker} bs={one.batch_size}"
     _CHANNEL.write(f"{head} {listed} clock={one.clock.name}")

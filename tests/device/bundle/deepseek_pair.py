@@ -1,6 +1,6 @@
 """Write the DeepSeek pair of tests/sglang_cpu/kit with the attention of the real models: deepseek_pair.py OUT.
 
-For the kit's latent of 64 + 32 Triton's decode kernel for MLA (SGLang 0.5.12.post1) does not compile under graph capture
+For the kit's latent of 64 + 32 Triton's decode kernel for MLA (SGLang 0.5.12.post1) does not compile for a graph
 ("incompatible dimensions at index 1: 64 and 128"), and eager such servers die by an illegal memory access. What the
 draft accepts has no part in it: attention is multiplied by zero.
 """

@@ -93,6 +93,8 @@ def _sweep(rig: Rig, part: Part) -> None:
         part.expect("sweep: exit code", done.code, 0)
         points = {each["set"]["speculative.num_steps"]: each for each in done.told.get("points") or []}
         part.figure("sweep", {"best": done.told.get("best"), "points": [_told(each) for each in points.values()]})
+        against = ((done.told.get("best") or {}).get("against_baseline") or {}).get("verdict")
+        part.expect("best against the baseline", against, "a verdict", ok=against not in (None, "withheld"))
         results = {run["run_id"]: run["result"] for run in site.verb(part, "runs", "list").told.get("runs") or []}
         for depth, point in sorted(points.items()):
             found = results.get((point.get("run") or {}).get("id")) or {}

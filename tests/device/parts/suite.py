@@ -55,6 +55,8 @@ def _start(rig: Rig, files: tuple[str, ...]) -> subprocess.Popen[str]:
         "-rA",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:benchmark",  # where it is installed beside xdist it warns, and a warning is an error here
         "--no-header",
         *files,
     ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tests.unit.logs.samples import history, told
 
 
-def cycle(rank: int, draft: float, verify: float | None, extend: float, whole: float) -> str:
+def cycle(rank: int, draft: float, verify: float | None, extend: float, whole: float, gap: str = "-") -> str:
     said = "-" if verify is None else f"{verify:.3f}"
     head = f"[EAGLE3_CYCLE] rank={rank} seq=1 worker=EAGLEWorkerV2 bs=1 draft_ms={draft:.3f} verify_ms={said}"
-    return f"{head} target_ms=1.000 extend_ms={extend:.3f} cycle_ms={whole:.3f} gap_ms=- clock=cuda\n"
+    return f"{head} target_ms=1.000 extend_ms={extend:.3f} cycle_ms={whole:.3f} gap_ms={gap} clock=cuda\n"
 
 
 def test_stages_are_stacked_and_the_rest_is_other():
@@ -26,6 +26,16 @@ def test_a_summary_tells_medians_and_the_share_of_the_verify():
     summary = told("".join(cycle(0, 3, verify, 1, 20) for verify in (8, 10, 12))).cycles.summary()
     assert summary is not None
     assert (summary.count, summary.verify_ms, summary.verify_share, summary.clock) == (3, 10, 0.5, "cuda")
+
+
+def test_the_time_to_the_next_cycle_is_the_median_of_those_that_were_told():
+    gaps = ("-", "1.250", "0.500", "1.000")
+    summary = told("".join(cycle(0, 3, 9, 1, 14, gap) for gap in gaps)).cycles.summary()
+    assert summary is not None
+    assert (summary.gap_ms, summary.count) == (1.0, 4)
+    untold = told(cycle(0, 3, 9, 1, 14)).cycles.summary()
+    assert untold is not None
+    assert untold.gap_ms is None
 
 
 def test_a_prefill_and_a_failed_instrument_are_no_cycles():

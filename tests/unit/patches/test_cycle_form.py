@@ -136,6 +136,7 @@ def test_the_first_cycles_are_recorded_then_every_so_many(run: Run) -> None:
                 + "for _ in range(9): call(); call(prefill=True)\nassert len(made) < 40",
                 EAGLE3_CYCLE_FIRST="2", EAGLE3_CYCLE_EVERY="3")  # fmt: skip
     assert [line.split()[2] for line in lines] == ["seq=1", "seq=2", "seq=5", "seq=8"]
+    assert [line.split()[-2] for line in lines] == ["gap_ms=-"] * 4, "a prefill lies between"
     assert run("for _ in range(9): call()", EAGLE3_CYCLE_RANKS="1") == []
 
 
@@ -183,3 +184,10 @@ call()
 """
     (line,) = run(code)
     assert line.split()[3:6] == ["worker=Standalone", "bs=1", "draft_ms=3.000"]
+
+
+def test_a_cycle_that_is_recorded_alone_tells_how_long_after_the_last_it_began(run: Run) -> None:
+    code = "for _ in range(9): call(); spend(0.25); done.update(made)\nassert len(made) < 40, len(made)"
+    lines = run(CUDA + code, EAGLE3_CYCLE_FIRST="1", EAGLE3_CYCLE_EVERY="3")
+    assert [line.split()[2] for line in lines] == ["seq=1", "seq=4", "seq=7"]
+    assert [line.split()[-2] for line in lines] == ["gap_ms=-", "gap_ms=0.250", "gap_ms=0.250"]

@@ -42,6 +42,14 @@ def test_speculative_covers_its_flags_and_the_draft():
     assert found[1].b == "/models/draft"
 
 
+def test_a_profile_key_is_its_flag():
+    """A sweep over `speculative.num_steps` whose baseline is the profile itself declares that key alone."""
+    other = list(SPECULATIVE)
+    other[other.index("--speculative-num-steps") + 1] = "9"
+    (found,) = differs(fingerprint(argv=SPECULATIVE), fingerprint(argv=tuple(other)), ["speculative.num_steps"])
+    assert (found.key, found.declared) == ("speculative_num_steps", True)
+
+
 def test_nothing_is_declared_by_itself():
     found = differs(fingerprint(), fingerprint(argv=SPECULATIVE))
     assert not any(difference.declared for difference in found)
