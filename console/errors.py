@@ -16,6 +16,8 @@ from typing import Any
 
 EXIT_OK = 0
 EXIT_INTERRUPTED = 130
+STARTED_READONLY = "the console was started with --readonly"
+"""Why changes are refused then: in the words of the console, and of the agent that it starts."""
 
 
 class ConsoleError(Exception):
@@ -31,6 +33,8 @@ class ConsoleError(Exception):
         """Further lines as they came (stderr of the node, last log lines): hostile text, never markup."""
         self.findings: list[dict[str, Any]] = []
         """What rules say of it, errors first, in the form of `--json`; empty for most errors."""
+        self.plan: dict[str, Any] = {}
+        """The plan that it refuses, as `--json` shows it; empty where none was to be shown."""
 
 
 class NegativeResult(ConsoleError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console.actions.apply_patch import PatchFile, PatchOutcome
@@ -27,20 +28,27 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
         Refused: a file is in the way, or a patch is in the tree already.
     """
     started = time.time()
-    if plan.blockers:
-        raise Refused(f"no overlay was made: {plan.blocked()}", "Revert or mend these files first.")
-    if any(file.state == "applied" for each in plan.tree.plans for file in each.files):
-        raise Refused("the patch is in the tree itself already", "`patch revert` first, or go on in place.")
+    if why := refusal(plan):
+        raise why
     built = overlay.build(plan.tree.root, plan.tree.plans)
     hashes = {path: hashlib.sha256(data).hexdigest() for path, data in built.files.items()}
     for path, data in sorted(built.files.items()):
         say(f"sending {path}")
         await node.agent.put(hashes[path], data)
     await node.agent.write_overlay(built.name, hashes)
-    outcome = await verify(node, plan.request)
+    outcome = replace(await verify(node, plan.request), in_use=plan.in_use if plan.changes else ())
     told = {**plan.told(), "delivery": "overlay", "overlay": built.name}
     node.record(started, "patch apply", told, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
+
+
+def refusal(plan: PatchPlanView) -> Refused | None:
+    """Why no overlay is made; None when nothing is in the way."""
+    if plan.blockers:
+        return Refused(f"no overlay was made: {plan.blocked()}", "Revert or mend these files first.")
+    if any(file.state == "applied" for each in plan.tree.plans for file in each.files):
+        return Refused("the patch is in the tree itself already", "`patch revert` first, or go on in place.")
+    return None
 
 
 async def verify(node: Node, request: PatchRequest) -> PatchOutcome:

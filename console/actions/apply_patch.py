@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from console.actions import tree_in_use
 from console.actions.patch_state import PatchRequest, TreeState, read_tree
 from console.errors import Refused
 from console.patches import chain
@@ -49,6 +50,8 @@ class PatchPlanView:
 
     request: PatchRequest
     tree: TreeState
+    in_use: tuple[str, ...] = ()
+    """Running servers that have loaded this tree."""
 
     @property
     def changes(self) -> tuple[FilePlan, ...]:
@@ -62,6 +65,14 @@ class PatchPlanView:
         """What stands in the way of all, file by file."""
         return "; ".join(f"{file.path}: {file.state}, {file.why}" for file in self.blockers)
 
+    @property
+    def refusal(self) -> Refused | None:
+        """Why the tree is not changed in place; None when nothing is in the way."""
+        if not self.blockers:
+            return None
+        hint = "Revert or mend these files first; `patch plan` shows the diff."
+        return Refused(f"nothing was changed: {self.blocked()}", hint)
+
     def lines(self) -> Iterator[str]:
         yield f"tree {self.tree.root} (sglang {self.tree.version or 'unknown'})"
         in_place = self.request.delivery == "in-place"
@@ -72,6 +83,8 @@ class PatchPlanView:
         for entry in self.tree.unfinished:
             yield f"unfinished: {', '.join(entry.patches)} by {entry.operator}; revert takes it back"
         yield from self.tree.notes
+        if self.changes:
+            yield from tree_in_use.lines(self.in_use)
 
     def diff(self) -> str:
         return "".join(file.diff for plan in self.tree.plans for file in plan.files)
@@ -99,6 +112,7 @@ class PatchPlanView:
                 for file in plan.files
             ],
             "notes": list(self.tree.notes),
+            "in_use": list(self.in_use),
         }
 
 
@@ -111,6 +125,8 @@ class PatchOutcome:
     ok_states: tuple[str, ...]
     removed: tuple[str, ...] = ()
     """Names of overlays that were removed."""
+    in_use: tuple[str, ...] = ()
+    """Running servers that have loaded the tree as it was before."""
 
     @property
     def ok(self) -> bool:
@@ -134,24 +150,25 @@ class PatchOutcome:
             compiled = {True: "compiled", False: "DOES NOT COMPILE", None: ""}[file.compiled]
             yield f"{file.state:>14} {file.path} {compiled} {file.why}".rstrip()
         yield self.proof
+        yield from tree_in_use.lines(self.in_use)
 
     def to_json(self) -> dict[str, Any]:
         files = [file.to_json() for file in self.files]
-        return {"root": self.root, "files": files, "overlays_removed": list(self.removed)}
+        told = {"overlays_removed": list(self.removed), "in_use": list(self.in_use)}
+        return {"root": self.root, "files": files, **told}
 
 
 async def plan(node: Node, request: PatchRequest) -> PatchPlanView:
     """Read the tree and compute every new text; nothing is changed."""
-    return PatchPlanView(request, await read_tree(node, request))
+    tree = await read_tree(node, request)
+    return PatchPlanView(request, tree, await tree_in_use.in_use(node, tree.root))
 
 
 async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
     """Swap the planned files and verify them. Raises Refused when a file is in the way of all."""
     started = time.time()
-    if plan.blockers:
-        raise Refused(
-            f"nothing was changed: {plan.blocked()}", "Revert or mend these files first; `patch plan` shows the diff."
-        )
+    if plan.refusal:
+        raise plan.refusal
     changes = []
     for file in plan.changes:
         assert file.new_text is not None
@@ -165,7 +182,7 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
         changes = await _with_modes(node, plan.tree.root, changes)
         await node.agent.apply_files(plan.tree.root, ids, changes)
     before = {file.path: file.sha256_before for file in plan.changes}
-    outcome = await verify(node, plan.request, before)
+    outcome = replace(await verify(node, plan.request, before), in_use=plan.in_use if changes else ())
     node.record(started, "patch apply", plan.told(), {"ok": outcome.ok, **outcome.to_json()})
     return outcome
 

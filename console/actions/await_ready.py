@@ -13,20 +13,25 @@ from console.actions.explain_log import of_history
 from console.errors import ServerDied
 from console.launch.asked import read as read_asked
 from console.lint.context import Launch
-from console.node.server_runs import how_it_ended
+from console.lint.rules import port_in_use
+from console.node.free_plan import describe
+from console.node.server_runs import ALIVE, how_it_ended
 from console.units import format_seconds, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from console.actions.node import Node, Say
     from console.logs.history import LogHistory
-    from remote_agent.protocol import ServerRun
+    from console.logs.phases import Cause
+    from remote_agent.protocol import ProcessInfo, ServerRun
 
 POLL_S = 1.0
 READY_TIMEOUT_S = 45 * 60.0
 """Big checkpoints load from slow disks for half an hour; a profile's ready_timeout_s is held instead when given."""
 TAIL_LINES = 15
+PORT_LINGER_S, LINGER_S = 5.0, 60.0
+"""So long a process may go on whose log told of its death, by a port that is taken or else, before it is said."""
 UNKNOWN = "server-died"
 """The rule for a death that no other rule knows: it only repeats the first cause, which the message has already."""
 
@@ -117,6 +122,14 @@ class _Watch:
         self._timeout_s = timeout_s or READY_TIMEOUT_S
         self._say = say
         self._told = ""
+        self._asked_port_in = ""
+        """The phase in which it was looked at last who holds the port."""
+        self._others: tuple[ProcessInfo, ...] = ()
+        """Who holds the port in this server's place."""
+        self._shut_out_at: float | None = None
+        """When it was seen that another one answers though the log says ready."""
+        self._died_at: float | None = None
+        """When the log told of the death."""
         self.history = self._source.history()
 
     async def read_log(self) -> None:
@@ -128,14 +141,16 @@ class _Watch:
             waited = time.time() - self._server.started_at
             if reading.done():
                 reading.result()
-            if self.history.phase.name == "ready" and await self._answers():
-                run = await self._node.run_of(self._server.run_id)
+            run = await self._node.run_of(self._server.run_id)
+            await self._check_alive(run)
+            await self._check_port(run)
+            if self.history.phase.name == "ready" and not self._others and await self._answers():
+                run = await self._node.run_of(run.run_id)
                 if run.state == "running":
                     return LaunchOutcome(run, waited, self.history)
-            await self._check_alive()
             if waited > self._timeout_s:
                 raise self._death(
-                    f"server {self._server.run_id} was not ready within {self._timeout_s:.0f} s",
+                    f"server {run.run_id} was not ready within {self._timeout_s:.0f} s{self._held()}",
                     "It still runs: `logs` shows what it does, `stop` ends it.",
                 )
             await asyncio.sleep(POLL_S if self.history.phase.name != "ready" else 0.1)
@@ -145,28 +160,78 @@ class _Watch:
         # With an API key set the answer is 401: the server is up all the same.
         return reply.status in (200, 401)
 
-    async def _check_alive(self) -> None:
-        run = await self._node.run_of(self._server.run_id)
-        if run.state in ("running", "starting"):
+    async def _check_port(self, run: ServerRun) -> None:
+        """Another process at the port answers in this server's place, or lets its warm-up wait for ever."""
+        phase = self.history.phase.name
+        if phase != self._asked_port_in or self._shut_out_at is not None:
+            self._asked_port_in = phase
+            await self._look_at_port(run)
+        if phase != "ready" or not self._others:
+            self._shut_out_at = None
             return
+        # The failed bind may be in the log a moment later, and says more.
+        self._shut_out_at = time.monotonic() if self._shut_out_at is None else self._shut_out_at
+        if time.monotonic() - self._shut_out_at >= PORT_LINGER_S:
+            raise self._shut_out(run)
+
+    def _shut_out(self, run: ServerRun) -> ServerDied:
+        finding = port_in_use.held_by(run.port, _named(self._others)).on(self._node.name)
+        told = f"server {run.run_id} is not what answers: {finding.message}"
+        error = self._death(told, f"{finding.hint} {self._left(run)}Log: {run.log_path}")
+        error.findings = [finding.to_json()]
+        return error
+
+    async def _look_at_port(self, run: ServerRun) -> None:
+        own = {each.identity.pid for each in run.children} | {each.pid for each in (run.child, run.supervisor) if each}
+        holders = (await self._node.agent.port(run.port)).holders
+        others = tuple(each for each in holders if each.identity.pid not in own)
+        if others and not self._others:
+            self._say(f"port {run.port} is held by {_named(others)}: this server cannot get ready before that ends")
+        self._others = others
+
+    def _held(self) -> str:
+        return f"; port {self._server.port} is held by {_named(self._others)}" if self._others else ""
+
+    async def _check_alive(self, run: ServerRun) -> None:
+        if run.state in ALIVE and not self._lingers():
+            return
+        await self._look_at_port(run)
         await self._read_rest()
         raise self._explained(run)
+
+    def _lingers(self) -> bool:
+        """Has the log told of the death a while ago? After a bind that failed, SGLang joins its own warm-up's thread,
+        which may wait for whoever holds the port: nobody has to wait with it.
+        """
+        phase = self.history.phase
+        if phase.name != "died":
+            self._died_at = None
+            return False
+        self._died_at = time.monotonic() if self._died_at is None else self._died_at
+        return time.monotonic() - self._died_at >= (PORT_LINGER_S if _is_port(phase.cause) else LINGER_S)
 
     def _explained(self, run: ServerRun) -> ServerDied:
         """The death with its first cause: the message keeps the log's own words, the hint says what to do."""
         cause = self.history.phase.cause
         told = f": {plain(cause.sentence)[:300]}" if cause else ""
         explanation = of_history(self.history, run.log_path, launch=Launch(read_asked(run.argv)))
-        first = explanation.first
+        first = explanation.first.on(self._node.name) if explanation.first else None
         meant = ""
         if first:
             meant = first.hint if first.rule == UNKNOWN else f"{first.message} ({first.rule}). {first.hint}"
+        ended = "its process is still there" if run.state in ALIVE else how_it_ended(run)
+        holder = self._held() if _is_port(cause) else ""
         error = self._death(
-            f"server {run.run_id} died before it was ready ({how_it_ended(run)}){told}",
-            plain(f"{meant} Log: {run.log_path}".strip()),
+            f"server {run.run_id} died before it was ready ({ended}){told}{holder}",
+            plain(f"{meant} {self._left(run)}Log: {run.log_path}".strip()),
         )
-        error.findings = [finding.to_json() for finding in explanation.findings]
+        error.findings = [finding.on(self._node.name).to_json() for finding in explanation.findings]
         return error
+
+    def _left(self, run: ServerRun) -> str:
+        if run.state not in ALIVE:
+            return ""
+        return f"Its process is still there: `stop {self._node.name} --server {run.run_id}` ends it. "
 
     async def _read_rest(self) -> None:
         """The follower may be a moment behind: read what is left of the log."""
@@ -181,3 +246,11 @@ class _Watch:
         if told != self._told:
             self._told = told
             self._say(f"{format_seconds(time.time() - self._server.started_at)} {told}")
+
+
+def _is_port(cause: Cause | None) -> bool:
+    return cause is not None and cause.kind == "port_in_use"
+
+
+def _named(processes: Iterable[ProcessInfo]) -> str:
+    return ", ".join(plain(describe(each)) for each in processes)

@@ -26,16 +26,27 @@ async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:
     """
     if plan.request.delivery == "in-place":
         return await apply_patch.run(node, plan, say)
-    in_tree = _in_tree(plan.tree)
-    if not in_tree:
+    if why := refusal(plan):
+        raise why
+    if not _in_tree(plan.tree):
         return await apply_overlay.run(node, plan, say)
-    if plan.changes:
-        raise Refused(
-            f"{', '.join(in_tree)} is in the tree itself, and the rest is not: a server cannot have both deliveries",
-            "`patch revert` first, or go on with `--delivery in-place`.",
-        )
     say("it is in the tree itself already")
     return await apply_patch.verify(node, plan.request)
+
+
+def refusal(plan: PatchPlanView) -> Refused | None:
+    """Why the plan is not carried out, by its delivery; None when nothing is in the way."""
+    if plan.request.delivery == "in-place":
+        return plan.refusal
+    in_tree = _in_tree(plan.tree)
+    if not in_tree:
+        return apply_overlay.refusal(plan)
+    if not plan.changes:
+        return None
+    return Refused(
+        f"{', '.join(in_tree)} is in the tree itself, and the rest is not: a server cannot have both deliveries",
+        "`patch revert` first, or go on with `--delivery in-place`.",
+    )
 
 
 async def verify(node: Node, request: PatchRequest) -> PatchOutcome:

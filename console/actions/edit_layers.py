@@ -54,6 +54,11 @@ class LayersPlan:
             return f"{self.before.folder.file} is a link to {self.before.folder.link}, which others may use too"
         return ""
 
+    @property
+    def refusal(self) -> Refused | None:
+        """Why the file is not changed; None when nothing is in the way."""
+        return Refused(f"nothing was changed: {self.blocked}", _copy(self.before.folder)) if self.blocked else None
+
     def lines(self) -> Iterator[str]:
         yield from self.before.lines()
         yield "nothing to write: these ids are there" if self.is_empty else "after the change:"
@@ -183,8 +188,8 @@ async def run(node: Node, plan: LayersPlan, say: Say) -> LayersOutcome:
     """Swap the file and read it back. Raises Refused when it is a link, or is no more what was planned."""
     started = time.time()
     before, after = plan.before, plan.after
-    if plan.blocked:
-        raise Refused(f"nothing was changed: {plan.blocked}", _copy(before.folder))
+    if plan.refusal:
+        raise plan.refusal
     if not plan.is_empty:
         now = await node.agent.tree_hashes(before.folder.root, [FILE])
         change = FileChange(FILE, before.sha256, after.sha256, now[FILE].mode or 0o644)

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from console.actions import apply_patch
+from console.actions import apply_patch, tree_in_use
 from console.actions.apply_patch import PatchFile, PatchOutcome, PatchPlanView
 from console.actions.patch_state import PatchRequest, find_tree, read_files, serving_python
 from console.errors import Refused, UsageError
@@ -47,6 +47,13 @@ class ImportPlan:
     def is_kept(self) -> bool:
         """Is it in the ledger already?"""
         return self.patch_id in recorded.ids(self.view.tree.ledger)
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Why nothing is changed; None when every hunk fits."""
+        if not self.view.blockers:
+            return None
+        return Refused(f"nothing was changed: {self.view.blocked()}", _hint(self))
 
     def lines(self) -> Iterator[str]:
         yield from self.view.lines()
@@ -91,13 +98,14 @@ async def plan(node: Node, diff: bytes, name: str, python: str | None = None) ->
             "Choose another name by --id, or take everything back first: `patch revert`.",
         )
     planned = replace(tree, plans=(PatchPlan(patch_id, files),))
-    return ImportPlan(PatchPlanView(PatchRequest(ids=(patch_id,), delivery="in-place", python=tree.python), planned))
+    request = PatchRequest(ids=(patch_id,), delivery="in-place", python=tree.python)
+    return ImportPlan(PatchPlanView(request, planned, await tree_in_use.in_use(node, tree.root)))
 
 
 async def run(node: Node, plan: ImportPlan, say: Say) -> PatchOutcome:
     """Swap, read back, compile. Raises Refused when a hunk does not fit: nothing was changed then."""
-    if plan.view.blockers:
-        raise Refused(f"nothing was changed: {plan.view.blocked()}", _hint(plan))
+    if plan.refusal:
+        raise plan.refusal
     if plan.view.changes or plan.is_kept:
         return await apply_patch.run(node, plan.view, say)
     files = [

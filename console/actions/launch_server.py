@@ -25,7 +25,7 @@ from console.wiring.checkpoint import facts_from_configs
 from remote_agent.protocol import LaunchRequest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from console.actions.node import Inventory, Node, Say
     from console.launch.loader import ResolvedProfile
@@ -49,6 +49,16 @@ class LaunchPlan:
     def errors(self) -> tuple[Finding, ...]:
         """Errors that stop it."""
         return tuple(f for f in self.findings if f.severity == "error" and f.rule not in self.allowed)
+
+    @property
+    def refusal(self) -> Refused | None:
+        """Why it is not launched; None when nothing stops it."""
+        if not self.errors:
+            return None
+        told = "; ".join(_by_rule(self.errors))
+        rules = " ".join(f"--allow {rule}" for rule in dict.fromkeys(f.rule for f in self.errors))
+        hints = dict.fromkeys(_sentence(finding.hint) for finding in self.errors if finding.hint)
+        return Refused(f"not launched: {told}", " ".join([*hints, f"Or override: {rules}"]))
 
     def lines(self) -> Iterator[str]:
         yield from shell_line(self.command, wrap=True).splitlines()
@@ -98,7 +108,7 @@ async def plan(
         holders=inventory.holders,
         preflight=await preflight.look(node, command, doctor.asked_of(command)),
     )
-    findings = lint.check_node(context)
+    findings = tuple(each.on(node.name) for each in lint.check_node(context))
     record = await _record(node, resolved, sglang, allow, served)
     record["findings"] = [each.to_json() for each in findings]
     return LaunchPlan(resolved, command, findings, allow, sglang, record, Examination(context.launch, findings))
@@ -111,11 +121,8 @@ async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
         Refused: a finding stops it.
         ServerDied: it ended, or was not ready in time; with its exit code, first cause and last lines.
     """
-    if plan.errors:
-        told = "; ".join(finding.message for finding in plan.errors)
-        rules = " ".join(f"--allow {rule}" for rule in dict.fromkeys(f.rule for f in plan.errors))
-        hint = "; ".join(dict.fromkeys(finding.hint for finding in plan.errors if finding.hint))
-        raise Refused(f"not launched: {told}", f"{hint} Or override: {rules}".strip())
+    if plan.refusal:
+        raise plan.refusal
     started = time.time()
     command = plan.command
     server = await node.agent.launch(
@@ -150,6 +157,19 @@ async def run(node: Node, plan: LaunchPlan, say: Say) -> LaunchOutcome:
         raise
     node.record(started, "launch", request, {"ok": outcome.ok, **outcome.to_json()})
     return outcome
+
+
+def _by_rule(findings: Iterable[Finding]) -> Iterator[str]:
+    """The first message of each rule, and how many more there are: eight held GPUs are one line."""
+    messages: dict[str, list[str]] = {}
+    for finding in findings:
+        messages.setdefault(finding.rule, []).append(finding.message)
+    for rule, (first, *others) in messages.items():
+        yield f"{first} and {len(others)} more [{rule}]" if others else first
+
+
+def _sentence(hint: str) -> str:
+    return hint if hint.endswith((".", "…", "?", "!")) else f"{hint}."
 
 
 def _inherited(server: ServerRun) -> Iterator[str]:

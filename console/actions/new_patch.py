@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class NewPatch:
-    """A folder that was written."""
+    """A folder as it is to be written, or was."""
 
     patch_id: str
     env: str
@@ -35,6 +35,18 @@ class NewPatch:
     def to_json(self) -> dict[str, Any]:
         return {"id": self.patch_id, "env": self.env, "written": [str(path) for path in self.files]}
 
+    @property
+    def refusal(self) -> Refused | None:
+        """Why it would not be written; None where nothing of that name is there."""
+        folder = self.files[0].parent
+        return _there_already(folder) if folder.exists() else None
+
+
+def plan(patch_id: str, folder: Path, known: KnownPatches) -> NewPatch:
+    """Say what `run` would write. Raises UsageError where no such id can be, or it is taken."""
+    own = folder / patch_id
+    return NewPatch(patch_id, _loaded(patch_id, own, known), tuple(own / name for name in scaffold.files(patch_id)))
+
 
 def run(patch_id: str, folder: Path, known: KnownPatches) -> NewPatch:
     """Write `folder`/`patch_id`.
@@ -43,21 +55,29 @@ def run(patch_id: str, folder: Path, known: KnownPatches) -> NewPatch:
         UsageError: no such id can be, it is taken, or the folder cannot be written.
         Refused: there is something of that name already.
     """
-    if not user.is_id(patch_id):
-        hint = "Lower case letters, digits and single dashes, a letter first: my-rows."
-        raise UsageError(f"{patch_id!r} cannot be the id of a patch", hint)
-    own = folder / patch_id
-    texts = scaffold.files(patch_id)
-    form = yaml_file.load(texts[user.FORM_FILE], str(own / user.FORM_FILE))
-    others = {each: patch for each, patch in known.patches.items() if each not in known.own}
-    patch = user.load(form, texts[user.RUNTIME_FILE].encode(), others)
+    planned, own = plan(patch_id, folder, known), folder / patch_id
     try:
         folder.mkdir(parents=True, exist_ok=True)
         own.mkdir()
-        for name, text in texts.items():
+        for name, text in scaffold.files(patch_id).items():
             (own / name).write_text(text, encoding="utf-8")
     except FileExistsError:
-        raise Refused(f"{own} is there already", "Nothing was written. Choose another id, or remove it.") from None
+        raise _there_already(own) from None
     except OSError as error:
         raise UsageError(f"{own} cannot be written: {error.strerror}") from None
-    return NewPatch(patch_id, patch.env, tuple(own / name for name in texts))
+    return planned
+
+
+def _loaded(patch_id: str, own: Path, known: KnownPatches) -> str:
+    """The variable that switches the patch on, as its form is read; the form is that which would be written."""
+    if not user.is_id(patch_id):
+        hint = "Lower case letters, digits and single dashes, a letter first: my-rows."
+        raise UsageError(f"{patch_id!r} cannot be the id of a patch", hint)
+    texts = scaffold.files(patch_id)
+    form = yaml_file.load(texts[user.FORM_FILE], str(own / user.FORM_FILE))
+    others = {each: patch for each, patch in known.patches.items() if each not in known.own}
+    return user.load(form, texts[user.RUNTIME_FILE].encode(), others).env
+
+
+def _there_already(own: Path) -> Refused:
+    return Refused(f"{own} is there already", "Nothing was written. Choose another id, or remove it.")

@@ -70,14 +70,16 @@ async def find(node: Node, server: str | None = None, port: int | None = None, f
         return LogSource(run.log_path, run.log_offset, run.record, run.run_id)
     if port is not None:
         return await _of_listener(node, port)
-    raise UsageError("no server's log is meant", "`logs NODE --list` shows what logs there are; name one with --file.")
+    raise UsageError(
+        "no server's log is meant", f"`logs {node.name} --list` shows what logs there are; name one with --file."
+    )
 
 
 async def _of_listener(node: Node, port: int) -> LogSource:
     """The log of the process that listens on a port: what its fd 1 or else fd 2 leads to."""
     holders = (await node.agent.port(port)).holders
     if not holders:
-        raise UsageError(f"nothing listens on port {port}", "`logs NODE --list` shows what logs there are.")
+        raise UsageError(f"nothing listens on port {port}", f"`logs {node.name} --list` shows what logs there are.")
     pid = holders[0].identity.pid
     for facts in await node.agent.paths([f"/proc/{pid}/fd/{number}" for number in (1, 2)]):
         if facts.kind == "file":

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from console.actions import apply_overlay
+from console.actions import apply_overlay, tree_in_use
 from console.actions.apply_patch import PatchFile, PatchOutcome
 from console.actions.patch_state import PatchRequest, TreeState, read_tree
 
@@ -23,6 +23,8 @@ class RevertPlan:
     tree: TreeState
     overlays: tuple[str, ...] = ()
     """Names of overlays that were made for this tree."""
+    in_use: tuple[str, ...] = ()
+    """Running servers that have loaded this tree."""
 
     @property
     def is_empty(self) -> bool:
@@ -38,16 +40,23 @@ class RevertPlan:
             yield f"remove the overlay {name}"
         if self.is_empty:
             yield "nothing was applied by this account on this node"
+        else:
+            yield from tree_in_use.lines(self.in_use)
 
     def to_json(self) -> dict[str, Any]:
         files = [file for entry in self.tree.ledger for file in entry.files]
-        return {"root": self.tree.root, "files": [{"path": f.path, "sha256_before": f.sha256_before} for f in files]}
+        return {
+            "root": self.tree.root,
+            "files": [{"path": f.path, "sha256_before": f.sha256_before} for f in files],
+            "overlays": list(self.overlays),
+            "in_use": list(self.in_use),
+        }
 
 
 async def plan(node: Node, request: PatchRequest) -> RevertPlan:
     tree = await read_tree(node, request)
     overlays = [each.name for each in await node.agent.overlays() if each.manifest.get("root") == tree.root]
-    return RevertPlan(tree, tuple(overlays))
+    return RevertPlan(tree, tuple(overlays), await tree_in_use.in_use(node, tree.root))
 
 
 async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
@@ -56,7 +65,8 @@ async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
     root = plan.tree.root
     # The oldest entry of a path has its original: later ones were put on top of it.
     ledger = list({file.path: file for entry in reversed(plan.tree.ledger) for file in entry.files}.values())
-    say(f"restoring {len(ledger)} files")
+    if ledger:
+        say(f"restoring {len(ledger)} files")
     outcomes = {each.path: each for each in (await node.agent.restore_files(root) if ledger else [])}
     now = await node.agent.tree_hashes(root, [file.path for file in ledger])
     files = []
@@ -67,6 +77,7 @@ async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
         files.append(PatchFile(file.path, state, file.sha256_after, sha256, None, why))
     if plan.overlays:
         say(f"removing {await apply_overlay.remove_all(node, root)} overlays")
-    outcome = PatchOutcome(root, tuple(files), ("original",), plan.overlays)
+    in_use = () if plan.is_empty else plan.in_use
+    outcome = PatchOutcome(root, tuple(files), ("original",), plan.overlays, in_use)
     node.record(started, "patch revert", {"plan": list(plan.lines())}, {"ok": outcome.ok, **outcome.to_json()})
     return outcome

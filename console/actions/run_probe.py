@@ -97,6 +97,11 @@ async def plan(
     return planned
 
 
+async def refusal(node: Node, plan: ProbePlan) -> Refused | None:
+    """Why the plan would not be carried out now; None when nothing is in the way."""
+    return _refusal(node, plan.server.port, await node.agent.probes())
+
+
 def load_of(record: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """The profile's load, with what the user gave over it; an option that was not given changes nothing."""
     given = (record.get("profile") or {}).get("probe") or {}
@@ -137,14 +142,21 @@ async def _stop(node: Node, probe: ProbeRun, record: ProbeRecord, say: Say) -> N
         say(f"probe {probe.run_id} was ended; kept: {outcome.proof}")
 
 
+def _refusal(node: Node, port: int, probes: list[ProbeRun]) -> Refused | None:
+    """Why no probe is started against a port; None when nothing is in the way."""
+    other = next((each for each in probes if each.port == port and each.state in ALIVE), None)
+    if other is None:
+        return None
+    return Refused(
+        f"probe {other.run_id} of {other.operator} runs against port {port}: both would measure each other",
+        f"`probe {node.name} --adopt {other.run_id}` waits for it and keeps its result.",
+    )
+
+
 async def _check_others(node: Node, port: int, say: Say) -> None:
     probes = await node.agent.probes()
-    other = next((each for each in probes if each.port == port and each.state in ALIVE), None)
-    if other:
-        raise Refused(
-            f"probe {other.run_id} of {other.operator} runs against port {port}: both would measure each other",
-            f"`probe {node.name} --adopt {other.run_id}` waits for it and keeps its result.",
-        )
+    if why := _refusal(node, port, probes):
+        raise why
     for line in adopt_probe.notice(node, probes):
         say(line)
 

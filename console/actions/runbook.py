@@ -38,6 +38,8 @@ class Step:
     elapsed_s: float = 0.0
     kind: str = ""
     """What it does, one of `runbook_steps.KINDS`."""
+    made: str = ""
+    """Id of the server that it launched or read, or of the stored run that it made or found; empty where neither is."""
 
     def to_json(self) -> dict[str, Any]:
         return {"id": self.id, "state": self.state, "proof": self.proof, "elapsed_s": round(self.elapsed_s, 2)}
@@ -73,8 +75,10 @@ class RunbookPlan:
 
     def lines(self) -> Iterator[str]:
         yield f"profile {self.request.profile}"
+        is_over = self.request.start is not None
         for step in self.steps:
-            yield f"{step.state:>8} {step.id}: {step.title}"
+            is_over = is_over and step.id != self.request.start
+            yield f"{'skipped' if is_over else step.state:>8} {step.id}: {step.title}"
 
 
 @dataclass(slots=True)
@@ -114,14 +118,21 @@ async def plan(node: Node, request: RunbookRequest) -> RunbookPlan:
     """Resolve the profile and list the steps. Raises UsageError."""
     resolved = await node.profile(request.profile, request.sets, request.env)
     profile = resolved.profile
-    entries = runbook_steps.arrange(request.steps or runbook_steps.own_kinds(profile), request.skip, request.insert)
-    runbook_steps.check(profile, [entry.kind for entry in entries if not entry.is_skipped])
-    titles = _titles(profile)
-    steps = tuple(_step(each, titles[each.kind]) for each in entries)
+    steps = checklist(profile, request.steps, request.skip, request.insert)
     ids = [step.id for step in steps if step.state != "skipped"]
     if request.start is not None and request.start not in ids:
         raise UsageError(f"no step {request.start!r}", f"Steps: {', '.join(ids)}.")
     return RunbookPlan(request, resolved, steps, profile.baseline.profile if profile.baseline else None)
+
+
+def checklist(
+    profile: Profile, kinds: Sequence[str] = (), skip: Sequence[str] = (), insert: Sequence[str] = ()
+) -> tuple[Step, ...]:
+    """List the steps that a profile is walked by, its own where no kinds are given. Raises UsageError."""
+    entries = runbook_steps.arrange(kinds or runbook_steps.own_kinds(profile), skip, insert)
+    runbook_steps.check(profile, [entry.kind for entry in entries if not entry.is_skipped])
+    titles = _titles(profile)
+    return tuple(_step(each, titles[each.kind]) for each in entries)
 
 
 def _step(entry: runbook_steps.Entry, title: str) -> Step:
@@ -163,7 +174,7 @@ class _Walk:
         self._say = say
         self._show = show
         self.outcome = RunbookOutcome(list(plan.steps))
-        self._acts = Acts(node, plan, self.outcome, say).by_kind
+        self._acts = Acts(node, plan, self.outcome, say)
 
     async def go(self) -> None:
         started = time.time()
@@ -183,13 +194,16 @@ class _Walk:
         started = time.monotonic()
         self._set(index, replace(step, state="running"))
         try:
-            proof = await self._acts[step.kind]()
+            self._acts.made = ""
+            proof = await self._acts.by_kind[step.kind]()
         except ConsoleError as error:
             self.outcome.error = error
             elapsed = time.monotonic() - started
-            self._set(index, replace(step, state="failed", proof=error.message, elapsed_s=elapsed))
+            failed = replace(step, state="failed", proof=error.message, elapsed_s=elapsed, made=self._acts.made)
+            self._set(index, failed)
             return False
-        self._set(index, replace(step, state="done", proof=proof, elapsed_s=time.monotonic() - started))
+        elapsed = time.monotonic() - started
+        self._set(index, replace(step, state="done", proof=proof, elapsed_s=elapsed, made=self._acts.made))
         return True
 
     def _set(self, index: int, step: Step) -> None:

@@ -19,6 +19,7 @@ from console.errors import NegativeResult
 from console.launch.command import render
 from console.node.free_plan import FreeRequest
 from console.probe.compare import compare
+from console.probe.differences import differs, is_apart
 from console.probe.workload import workload_from_profile
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from console.actions.node import Node, Say
     from console.actions.runbook import RunbookOutcome, RunbookPlan
     from console.logs.shapes import ShapeRow
+    from console.probe.fingerprint import Fingerprint
     from console.probe.stored import StoredRun
     from remote_agent.protocol import ServerRun
 
@@ -43,7 +45,11 @@ class Acts:
         self._plan = plan
         self._say = say
         self._baseline_run: StoredRun | None = None
+        self._expected: Fingerprint | None = None
+        """That of the baseline as it would be launched now."""
         self.outcome = outcome
+        self.made = ""
+        """See `runbook.Step.made`."""
         self.by_kind: dict[str, Callable[[], Awaitable[str]]] = {
             "free": self._free,
             "patch": self._patch,
@@ -76,9 +82,11 @@ class Acts:
     async def _baseline(self) -> str:
         found = await self._stored_baseline()
         if found is not None:
-            self._baseline_run = found
-            return f"stored run {found.run_id}: {run_probe.ProbeOutcome(found).proof}"
+            self._baseline_run, self.made = found, found.run_id
+            return f"stored {run_probe.ProbeOutcome(found).proof}"
         assert self._plan.baseline
+        why = self._unfit()
+        self._say(f"the baseline is measured anew: {why}")
         launched = await self._launched(self._plan.baseline)
         try:
             outcome = await self._probed(launched.server)
@@ -87,23 +95,24 @@ class Acts:
             stopped = await stop_server.run(self._node, stopping, self._say)
         if not stopped.ok:
             raise NegativeResult(stopped.proof, "`status` shows what is left.")
-        self._baseline_run = outcome.run
-        return f"made: {outcome.proof}"
+        self._baseline_run, self.made = outcome.run, outcome.run.run_id
+        return f"made ({why}): {outcome.proof}"
 
     async def _launch(self) -> str:
         outcome = await self._launched(self._plan.request.profile)
-        self.outcome.server = outcome.server
+        self.outcome.server, self.made = outcome.server, outcome.server.run_id
         return outcome.proof
 
     async def _probe(self) -> str:
         outcome = await self._probed(await self._server())
-        self.outcome.run = outcome.run
+        self.outcome.run, self.made = outcome.run, outcome.run.run_id
         return outcome.proof
 
     async def _shapes(self) -> str:
         if not self._plan.resolved.profile.patch_ids:
             return "no shape lines are asked for by this profile"
-        source = await read_log.find(self._node, (await self._server()).run_id)
+        self.made = (await self._server()).run_id
+        source = await read_log.find(self._node, self.made)
         history = await read_log.read(self._node, source)
         rows = history.shapes.rows()
         self.outcome.shapes = history.shapes.to_json(source.judge)
@@ -120,7 +129,7 @@ class Acts:
         baseline = self._baseline_run or await self._stored_baseline() or self._latest(self._plan.baseline or "")
         declared = self._plan.resolved.profile.baseline
         comparison = compare(baseline, candidate, declared.varies if declared else ())
-        self.outcome.comparison = comparison
+        self.outcome.comparison, self.made = comparison, candidate.run_id
         a, b = (run_probe.ProbeOutcome(each).proof for each in (baseline, candidate))
         why = f" ({comparison.why})" if comparison.why else ""
         return f"{comparison.verdict}{why}; baseline {a}; candidate {b}; {len(comparison.differs)} differences"
@@ -167,8 +176,20 @@ class Acts:
         command = render(planned.resolved, self._node.config.env)
         server = _as_if_launched(planned, command.argv, command.masked_env(), self._node.operator)
         load = workload_from_profile(self._plan.resolved.profile.probe.given())
-        expected = await run_probe.fingerprint_of(self._node, run_probe.ProbePlan(server, load))
-        return self._node.journal.find_baseline(self._node.name, expected, profile=self._plan.baseline)
+        self._expected = await run_probe.fingerprint_of(self._node, run_probe.ProbePlan(server, load))
+        return self._node.journal.find_baseline(self._node.name, self._expected, profile=self._plan.baseline)
+
+    def _unfit(self) -> str:
+        """Why no stored run will do as the baseline: what the newest one differs in."""
+        name = self._plan.baseline
+        stored = [run for run in self._node.journal.list_runs(self._node.name) if run.profile == name]
+        if not stored or self._expected is None:
+            return f"no run of {name} is stored"
+        newest = stored[0]
+        if not newest.result.valid:
+            return f"run {newest.run_id}, the newest of {name}, is not valid"
+        apart = [each.key for each in differs(newest.fingerprint, self._expected) if is_apart(each)]
+        return f"run {newest.run_id}, the newest of {name}, differs in {', '.join(apart)}"
 
     async def _stop(self) -> str:
         server = await self._server()

@@ -58,6 +58,16 @@ def write(path: Path, plan: RunbookPlan) -> None:
         UsageError: the name is no YAML file's, or it cannot be written.
         Refused: it is there already, or a secret would stand in it.
     """
+    _write_new(path, text_of(path, plan))
+
+
+def in_the_way(path: Path) -> Refused | None:
+    """Why `write` would refuse the path; None where it is free."""
+    return _there_already(path) if path.exists() or path.is_symlink() else None
+
+
+def text_of(path: Path, plan: RunbookPlan) -> str:
+    """Return what `write` would write. Raises UsageError and Refused as it does, but for what is on the disk."""
     if path.suffix not in SUFFIXES:
         raise UsageError(f"{path}: a runbook is a .yaml file")
     request = plan.request
@@ -74,8 +84,7 @@ def write(path: Path, plan: RunbookPlan) -> None:
         "delivery": request.delivery,
         "steps": [step.kind for step in plan.steps if step.state != "skipped"],
     }
-    text = _HEAD.format(name=path.name) + yaml_file.dump({key: value for key, value in given.items() if value})
-    _write_new(path, text)
+    return _HEAD.format(name=path.name) + yaml_file.dump({key: value for key, value in given.items() if value})
 
 
 def request_of(form: RunbookFile, more: RunbookRequest) -> RunbookRequest:
@@ -99,6 +108,10 @@ def _write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise Refused(f"{path} is there already", "Nothing is written over: choose another name.") from None
+        raise _there_already(path) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def _there_already(path: Path) -> Refused:
+    return Refused(f"{path} is there already", "Nothing is written over: choose another name.")

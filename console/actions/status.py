@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from console.actions import adopt_probe
+from console.actions import adopt_probe, server_phase
 from console.node.free_plan import describe
 from console.node.verdict import GpuVerdict, verdicts
-from console.units import format_bytes
+from console.units import format_bytes, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from console.actions.node import Inventory, Node
+    from console.node.server_runs import ServerPhase
     from remote_agent.protocol import Hello, OverlayInfo, ProbeRun
 
 
@@ -28,6 +29,8 @@ class Status:
     probes: tuple[ProbeRun, ...]
     overlays: tuple[OverlayInfo, ...]
     simulated: bool
+    phases: tuple[ServerPhase, ...]
+    """Of every server in the inventory, in its order."""
     notices: tuple[str, ...] = ()
     """What waits to be done, such as a finished probe that nobody collected."""
 
@@ -50,10 +53,9 @@ class Status:
         for holder in self.inventory.holders:
             if holder.role == "launcher" and holder.run_id is None and holder.process:
                 yield f"server without a run record: {' '.join(holder.process.argv)}"
-        for run in self.inventory.runs:
-            ended = f" exit {run.exit_code}" if run.exit_code is not None else ""
+        for run, phase in zip(self.inventory.runs, self.phases, strict=True):
             profile = (run.record.get("profile") or {}).get("name", "?")
-            yield f"server {run.run_id} {run.state}{ended} port {run.port} {profile} by {run.operator}"
+            yield f"server {run.run_id} {plain(phase.words)}, port {run.port}, {profile} by {run.operator}"
         yield from self._changes()
         yield from self.notices
 
@@ -75,7 +77,10 @@ class Status:
             "gpu_reason": sample.reason,
             "gpus": [{**asdict(gpu), **verdict.to_json()} for gpu, verdict in zip(sample.gpus, self.gpus, strict=True)],
             "holders": [asdict(holder) for holder in self.inventory.holders],
-            "servers": [asdict(run) for run in self.inventory.runs],
+            "servers": [
+                {**asdict(run), "phase": phase.to_json()}
+                for run, phase in zip(self.inventory.runs, self.phases, strict=True)
+            ],
             "probes": [asdict(run) for run in self.probes],
             "notices": list(self.notices),
             "patches": [asdict(entry) for entry in self.inventory.ledger],
@@ -96,6 +101,7 @@ async def read(node: Node) -> Status:
         probes=probes,
         overlays=tuple(await node.agent.overlays()) if has_state else (),
         simulated=node.simulated,
+        phases=tuple([await server_phase.read(node, run) for run in inventory.runs]),
         notices=tuple(adopt_probe.notice(node, probes)),
     )
 

@@ -76,7 +76,7 @@ def guarded(options: Options, node: str | None, work: Callable[[], int]) -> int:
         return work()
     except ConsoleError as error:
         if options.as_json:
-            emit(options, False, node, {"error": error_json(error)})
+            emit(options, False, node, {**error.plan, "error": error_json(error)})
         tell_error(error)
         return error.exit_code
     except KeyboardInterrupt:
@@ -101,14 +101,23 @@ def on_node(name: str, options: Options, work: Callable[[Node], Awaitable[int]],
     return asyncio.run(connected())
 
 
-def confirm(options: Options, lines: Iterable[str], plan_json: dict[str, Any], node: str | None) -> bool:
+def confirm(
+    options: Options,
+    lines: Iterable[str],
+    plan_json: dict[str, Any],
+    node: str | None,
+    refusal: Refused | None = None,
+) -> bool:
     """Show the plan; True to go on. False after --dry-run. Raises Refused when nobody confirms.
 
-    The journal keeps the plan, and what was answered, before anything is done.
+    `refusal` says why the plan would not be carried out: it is raised, with --dry-run behind the plan. The journal
+    keeps the plan, and what was answered, before anything is done.
     """
     lines = list(lines)
     try:
-        goes_on = _confirm(options, lines, plan_json, node)
+        if refusal is not None and not options.dry_run:
+            raise refusal  # asking first would only waste an answer
+        goes_on = _confirm(options, lines, plan_json, node, refusal)
     except Refused as error:
         keep_plan(options, lines, node, error.message)
         raise
@@ -128,13 +137,11 @@ def keep_plan(options: Options, lines: list[str], node: str | None, answer: str)
         journal.add_action(time.time(), node or "", "plan", told, {"answer": answer})
 
 
-def _confirm(options: Options, lines: list[str], plan_json: dict[str, Any], node: str | None) -> bool:
+def _confirm(
+    options: Options, lines: list[str], plan_json: dict[str, Any], node: str | None, refusal: Refused | None
+) -> bool:
     if options.dry_run:
-        if options.as_json:
-            emit(options, True, node, {"dry_run": True, "plan": [*map(plain, lines)], **plan_json})
-        else:
-            for line in lines:
-                click.echo(plain(line))
+        show_plan(options, lines, plan_json, node, refusal)
         return False
     for line in lines:
         say(line)
@@ -145,6 +152,21 @@ def _confirm(options: Options, lines: list[str], plan_json: dict[str, Any], node
     if not click.confirm("Do this?", default=False, err=True):
         raise Refused("not confirmed", "Nothing was changed.")
     return True
+
+
+def show_plan(
+    options: Options, lines: list[str], plan_json: dict[str, Any], node: str | None, refusal: Refused | None = None
+) -> None:
+    """The plan alone, for --dry-run. A refusal is raised with it, so that --json stays one object."""
+    values = {"dry_run": True, "plan": [*map(plain, lines)], **plan_json}
+    if not options.as_json:
+        for line in lines:
+            click.echo(plain(line))
+    if refusal is not None:
+        refusal.plan = values
+        raise refusal
+    if options.as_json:
+        emit(options, True, node, values)
 
 
 def report(options: Options, node: str | None, outcome: Any) -> int:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--arch", type=click.Choice(["llama", "deepseek_v2"]), help="Of the target; default: as the profile's.")
 @click.option("--p", type=float, default=0.9, show_default=True, help="Share of tokens that the draft knows.")
 @click.option("--draft-vocab", type=int, default=512, show_default=True, help="Tokens that the draft can say.")
-@click.option("--positions", "looks_back", is_flag=True, help="A draft whose attention matters: rope, KV, positions.")
+@click.option("--positions", "looks_back", is_flag=True, help="Attention matters: positions, rope, KV cache, MLA.")
 @click.option("--graphs", type=click.Choice(["profile", "both"]), default="profile", help="both: a second launch.")
 @click.option("--wiring", default="trained", metavar="NAME", help="Make this fault on purpose; `list` names them.")
 @click.option("--ids", metavar="ID,ID…", help="Write these layer ids; they are judged by what was trained.")
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 def COMMAND(
     node: str, options: Options, graphs: str, saw: str | None, steps: int | None, ids: str | None, **chosen: Any
 ) -> int:
-    """Calibrate NODE: is the wiring right for this set of flags, or is the draft weak?"""
+    """Say whether the wiring is right, or the draft weak.
+
+    A pair whose acceptance is known is launched on NODE with this set of flags, and probed."""
     from console.actions.calibrate import CalibrateRequest
 
     if ids is not None and chosen["wiring"] != "trained":

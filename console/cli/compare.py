@@ -33,7 +33,9 @@ FAIL_IF = ("slower", "faster", "cant_tell", "withheld", "disagree", "texts_diffe
 @click.option("--fail-if", type=click.Choice(FAIL_IF), help="Exit 1 then.")
 @shared_options
 def COMMAND(options: Options, runs: tuple[str, ...], acceptance: bool, **chosen: Any) -> int:
-    """Compare stored runs: ids, beginnings of ids, or @1 for the newest; several of one configuration with commas.
+    """Compare stored runs, and say what differs.
+
+    A run is an id, the beginning of one, or @1 for the newest; several of one configuration with commas.
     Without BASELINE it is the pinned run of the candidate's node (`runs pin`).
     """
     with open_journal() as journal:

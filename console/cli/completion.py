@@ -58,7 +58,7 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 @click.argument("shell", type=click.Choice(tuple(SCRIPTS)))
 @shared_options
 def COMMAND(options: Options, shell: str) -> int:
-    """Print a script that completes verbs, flags, nodes, profiles and runs in SHELL."""
+    """Print a script that completes words in SHELL. It knows verbs, flags, nodes, profiles and runs."""
     if options.as_json:
         emit(options, True, None, {"shell": shell, "script": SCRIPTS[shell]})
     else:

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @click.group("config")
 def COMMAND() -> None:
-    """Say where files are looked for, what they set, and what is wrong with them."""
+    """Say which files count, what they set, and what is wrong."""
 
 
 @COMMAND.command("locate")
 @shared_options
 def _locate(options: Options) -> int:
-    """List every file and folder that is looked for, and whether it is there."""
+    """List the files and folders looked for, and which are there."""
     from console import paths
     from console.actions.config_files import places, variables
 
@@ -44,7 +44,9 @@ def _locate(options: Options) -> int:
 @click.option("--profile", metavar="NAME|FILE", help="Show a profile, with the settings and variables of NODE.")
 @shared_options
 def _show(options: Options, node: str | None, profile: str | None) -> int:
-    """Show what counts in the end and who set it: a node's settings (all nodes' without NODE), or a profile's."""
+    """Show what counts in the end, and who set it.
+
+    A node's settings, all nodes' without NODE, or a profile's."""
     from console import paths
     from console.actions.config_files import node_values, profile_values
     from console.config import load_nodes
@@ -72,7 +74,7 @@ def _show(options: Options, node: str | None, profile: str | None) -> int:
 @COMMAND.command("validate")
 @shared_options
 def _validate(options: Options) -> int:
-    """Check nodes.yaml, keys.yaml, every profile and your patches; each error with file, line and column."""
+    """Check nodes.yaml, keys.yaml, profiles and patches. Each error has its file, line and column."""
     from console import paths
     from console.actions.config_files import faults, profile_files
     from console.errors import UsageError
@@ -93,7 +95,7 @@ def _validate(options: Options) -> int:
 @click.argument("form", type=click.Choice(["profile", "nodes"]))
 @shared_options
 def _schema(options: Options, form: str) -> int:
-    """Print the JSON Schema of a profile or of nodes.yaml, for editors; made of the forms that validate."""
+    """Print the JSON Schema of a profile or of nodes.yaml. It is made of the forms that validate."""
     from console.launch.schema import json_schema, nodes_schema
 
     schema = json_schema() if form == "profile" else nodes_schema()

@@ -33,7 +33,7 @@ def theme_option(function: Callable[..., Any]) -> Callable[..., Any]:
 @record_option
 @shared_options
 def COMMAND(nodes: tuple[str, ...], options: Options, theme: str | None, record: Record) -> int:
-    """Open the console on NODE, or on several: a tab each, and keys that go from one to the next."""
+    """Open the console on NODE, or on several. Each is a tab, and keys go from one to the next."""
     return open_console(nodes, options, theme, record)
 
 

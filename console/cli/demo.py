@@ -19,7 +19,7 @@ PROFILE = "kimi-k2.5-eagle3-debug"
 @record_option
 @shared_options
 def COMMAND(options: Options, theme: str | None, record: Record) -> int:
-    """Try everything on the embedded node: no GPU, no SSH, no SGLang; all of it SIMULATED."""
+    """Try everything on the embedded node, SIMULATED. It needs no GPU, no SSH and no SGLang."""
     if sys.stdin.isatty() and sys.stdout.isatty():
         from console.cli.connect import open_console
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @click.option("--keep-names", is_flag=True, help="Leave hosts, users and addresses in the bundle as they are.")
 @shared_options
 def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, options: Options) -> int:
-    """Say how NODE, or several, are reached, what of the ssh configuration counts, and what is measured of them."""
+    """Say how nodes are reached, and what is wrong there.
+
+    What of the ssh configuration counts on the way to NODE, and what is measured of the node."""
     from console.actions.checkup.bundle import require_free
     from console.errors import ConsoleError
 
@@ -47,7 +49,9 @@ def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, optio
         if told.way is None:
             raise
         told.error = error  # what is known up to there is worth having just then
-    if bundle:
+    if bundle and options.dry_run:
+        say(f"would write {bundle}")
+    elif bundle:
         _write(bundle, nodes[0], told, keep_names)
     return told.end(nodes[0])
 
@@ -122,7 +126,8 @@ async def _examined(name: str, options: Options, told: _Told, ask: Ask | None) -
     from console import paths
     from console.actions import connection
     from console.actions.checkup.examine import examine
-    from console.cli._nodes import configured, make_node
+    from console.cli._nodes import configured, did_you_mean, make_node
+    from console.errors import Unreachable
     from console.launch.library import Library
 
     here = paths.locate()
@@ -130,6 +135,9 @@ async def _examined(name: str, options: Options, told: _Told, ask: Ask | None) -
     node = make_node(name, options, here, reconnect=False, ask=ask)
     try:
         told.connected = await examine(node, told.tell)
+    except Unreachable as error:
+        did_you_mean(error, name, here)
+        raise
     finally:
         await node.agent.session.close()
         node.journal.close()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.group("draft")
 def COMMAND() -> None:
-    """Show, set or revert the layer ids in the config.json of a profile's draft."""
+    """Show, set or revert the layer ids in a draft's config."""
 
 
 class _Ids(click.ParamType):  # type: ignore[type-arg]  # generic only from click 8.3 on
@@ -68,8 +68,8 @@ async def _set(node: Node, options: Options, request: DraftRequest) -> int:
     from console.actions import edit_layers
 
     plan = await edit_layers.plan(node, request)
-    if options.dry_run or not (plan.is_empty or plan.blocked):
-        if not confirm(options, list(plan.lines()), plan.to_json(), node.name):
+    if options.dry_run or plan.refusal or not plan.is_empty:
+        if not confirm(options, list(plan.lines()), plan.to_json(), node.name, plan.refusal):
             return 0
     return report(options, node.name, await edit_layers.run(node, plan, say))
 
@@ -84,7 +84,7 @@ async def _revert(node: Node, options: Options, request: DraftRequest) -> int:
     return report(options, node.name, await edit_layers.run_revert(node, plan, say))
 
 
-_add("show", "Say which layers' outputs the installed SGLang captures, and which were trained.", _show)
+_add("show", "Say which layers' outputs are captured, and which were trained.", _show)
 _add(
     "set",
     "Write other ids into the draft's config, and read it back.",

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 @click.option("--target", help="The target's folder or config.json, on this machine.")
 @shared_options
 def COMMAND(file: str, options: Options, profile: str | None, draft: str | None, target: str | None) -> int:
-    """Explain a server's log, FILE or - for stdin: the first cause, its evidence, what to do. 1 with an error in it."""
+    """Explain a server's log: the first cause, and what to do.
+
+    FILE, or - for stdin. 1 with an error in it."""
     from console.actions.log_launch import launch_of
 
     return report(options, None, _explained(file, launch_of(profile, draft, target)))

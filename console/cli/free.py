@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @click.option("--grace", "grace_s", type=float, default=30.0, show_default=True, help="Seconds between TERM and KILL.")
 @shared_options
 def COMMAND(nodes: tuple[str, ...], options: Options, **chosen: Any) -> int:
-    """Free the GPUs of NODE, or of several, by verified identity, and show each GPU's measured state."""
+    """Free the GPUs of NODE, or of several, and measure that.
+
+    Processes are ended by verified identity, and each GPU is shown as it was measured."""
     from console.node.free_plan import FreeRequest
 
     request = FreeRequest(**chosen)

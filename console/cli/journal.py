@@ -25,7 +25,7 @@ TOLD = ("profile", "server", "run", "baseline", "candidate", "answer", "verdict"
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @shared_options
 def COMMAND(options: Options, of_node: str | None, verb: str | None, search: str, limit: int) -> int:
-    """Show what this console did, and what it was shown, newest first."""
+    """Show what this console did and was shown, newest first."""
     with open_journal() as journal:
         entries = journal.list_actions(of_node, limit, verb=verb, search=search)
     if options.as_json:

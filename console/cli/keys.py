@@ -21,7 +21,7 @@ def COMMAND() -> None:
 @COMMAND.command("list")
 @shared_options
 def _list(options: Options) -> int:
-    """List every action: its id, its keys, what it does, on which screens."""
+    """List every action: id, keys, what it does, on which screens."""
     from console import paths
     from console.tui.keymap import load
     from console.tui.keys import KeyTable
@@ -44,7 +44,7 @@ def _list(options: Options) -> int:
 @COMMAND.command("check")
 @shared_options
 def _check(options: Options) -> int:
-    """Check keys.yaml: actions and keys that there are, one meaning a key, what a terminal keeps for itself."""
+    """Check keys.yaml. Known actions and keys, one meaning a key, and what a terminal keeps for itself."""
     from console import paths
     from console.tui.keymap import load
     from console.tui.keys import KeyTable

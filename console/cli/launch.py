@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from console.cli._shared import Options, confirm, keep_plan, node_argument, on_node, report, say, shared_options
+from console.cli._shared import Options, confirm, node_argument, on_node, report, say, shared_options
 
 if TYPE_CHECKING:
     from console.actions.node import Node
@@ -29,7 +29,9 @@ def COMMAND(
     env: tuple[str, ...],
     allow: tuple[str, ...],
 ) -> int:
-    """Launch PROFILE (by default the node's own) on NODE, detached, and wait until it is ready."""
+    """Launch PROFILE on NODE, and wait until it is ready.
+
+    The server is detached. Without PROFILE it is the node's own."""
     return on_node(node, options, lambda connected: _launch(connected, options, profile, sets, env, allow))
 
 
@@ -45,10 +47,6 @@ async def _launch(
     from console.cli._nodes import profile_of
 
     plan = await launch_server.plan(node, profile_of(node, profile), sets, env, allow)
-    # A plan with errors is refused by run: asking first would only waste an answer.
-    if not plan.errors or options.dry_run:
-        if not confirm(options, plan.lines(), plan.to_json(), node.name):
-            return 0
-    else:
-        keep_plan(options, list(plan.lines()), node.name, "refused: an error finding")
+    if not confirm(options, plan.lines(), plan.to_json(), node.name, plan.refusal):
+        return 0
     return report(options, node.name, await launch_server.run(node, plan, say))

@@ -12,7 +12,6 @@ from console.units import plain
 if TYPE_CHECKING:
     from console.actions.doctor import Offline
     from console.actions.examination import Examination
-    from console.paths import Paths
 
 MAX_COMMAND_BYTES = 1 << 20
 
@@ -34,7 +33,7 @@ def COMMAND(
     sets: tuple[str, ...],
     **given: str | None,
 ) -> int:
-    """Say what is wrong with a launch and which layers its draft gets; no node is needed.
+    """Say what is wrong with a launch, without a node. Also which layers its draft gets.
 
     Without a profile and a command, a --draft and a --target are judged. 1 when a finding is an error.
     """
@@ -63,27 +62,18 @@ def COMMAND(
 def _profile(name: str, sets: tuple[str, ...], variables_of: str | None, where: Offline) -> Examination:
     from console import paths
     from console.actions.doctor import examine_profile
+    from console.cli._nodes_offline import of_node
     from console.launch.library import Library
     from console.launch.loader import Inputs, resolve
     from console.patches import folders
 
     here = paths.locate()
     library, known = Library(here.profiles), folders.read(here.patches).options()
-    variables, env, own = _of_node(here, variables_of)
+    variables, env, own = of_node(variables_of)
     resolved = resolve(name, library, Inputs(variables, sets=(*own, *sets), patch_options=known))
     baseline = resolved.profile.baseline
     other = resolve(baseline.profile, library, Inputs(variables, sets=own, patch_options=known)) if baseline else None
     return examine_profile(resolved, where, other, env)
-
-
-def _of_node(here: Paths, name: str | None) -> tuple[dict[str, str] | None, dict[str, str], tuple[str, ...]]:
-    """A node's variables, environment and settings; variables stay as they are written without one."""
-    if name is None:
-        return None, {}, ()
-    from console.cli._nodes import configured
-
-    config = configured(name, here)
-    return config.launch_variables(), dict(config.env), tuple(config.sets)
 
 
 def _line(file: str, where: Offline) -> Examination:

@@ -64,7 +64,9 @@ class Asked:
 @click.option("--shapes", is_flag=True, help="The shape table instead of the lines.")
 @shared_options
 def COMMAND(node: str, options: Options, **given: object) -> int:
-    """Show the log of the newest server of this operator on NODE, or of the one named."""
+    """Show the log of a server on NODE.
+
+    The newest of this operator, or the one named."""
     asked = Asked(**given)  # type: ignore[arg-type]
 
     async def work(connected: Node) -> int:
@@ -85,7 +87,8 @@ def COMMAND(node: str, options: Options, **given: object) -> int:
         if len(sources) == 1 and not selection and not asked.lines:
             history = await read_log.read(connected, sources[0])
             source = await read_log.judged(connected, sources[0], history)
-            return _show(connected, options, source, history, shapes=asked.shapes)
+            phase = await _phase(connected, source, history)
+            return _show(connected, options, source, history, phase, shapes=asked.shapes)
         if asked.shapes:
             raise UsageError("--shapes counts a whole log", "Leave the options that choose lines out, or --shapes.")
         return await _choose(connected, options, asked, selection, sources)
@@ -257,9 +260,22 @@ def _echo(lines: Iterable[str]) -> None:
         write_out(f"{text}\n")
 
 
-def _show(node: Node, options: Options, source: LogSource, history: LogHistory, *, shapes: bool) -> int:
+async def _phase(node: Node, source: LogSource, history: LogHistory) -> str:
+    """Where the server stands: of one of ours not by the log alone, which ends at ready when it is killed."""
+    if not source.run_id:
+        return history.phase.name
+    from console.node.server_runs import ALIVE, phase_of
+
+    run = await node.run_of(source.run_id)
+    phase = phase_of(run, history.phase)
+    if run.state not in ALIVE:
+        say(f"server {run.run_id} is no longer there: {phase.words}")
+    return phase.name
+
+
+def _show(node: Node, options: Options, source: LogSource, history: LogHistory, phase: str, *, shapes: bool) -> int:
     if options.as_json:
-        head = {"server": source.run_id or None, "path": source.path, "phase": history.phase.name}
+        head = {"server": source.run_id or None, "path": source.path, "phase": phase}
         emit(options, True, node.name, {**head, **history.to_json(source.judge)})
     elif shapes:
         _echo(shape_lines(history, source))
@@ -281,6 +297,6 @@ def shape_lines(history: LogHistory, source: LogSource) -> list[str]:
 
 def _cells(row: ShapeRow, source: LogSource) -> tuple[str, ...]:
     verdict = source.judge(row)
-    shape = json.dumps(row.shape).replace("null", "*")
+    shape = f"{row.text}, {row.where}" if row.where else row.text
     cells = (row.site, row.model, row.mode, row.ranks, shape, row.dtype, row.count)
     return (*("-" if cell is None else str(cell) for cell in cells), f"{verdict.state}: {verdict.sentence}")

@@ -49,7 +49,9 @@ def _list(options: Options) -> int:
 @click.argument("names", nargs=-1, metavar="[NODE]…")
 @shared_options
 def _check(options: Options, names: tuple[str, ...]) -> int:
-    """Check entries, or ssh names without one: the place, the transport and why, the profile."""
+    """Check entries, or ssh names without one.
+
+    Said are the place, the transport and why, the profile."""
     from console import paths
     from console.actions.check_nodes import check_nodes
     from console.config import load_nodes

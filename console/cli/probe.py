@@ -61,7 +61,7 @@ def _load_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def COMMAND(
     node: str | None, options: Options, url: str | None, adopt: str | None, golden: Path | None, **given: Any
 ) -> int:
-    """Probe the throughput of a server on NODE; the load comes from its profile, changed by options."""
+    """Probe the throughput of a server on NODE. The load comes from its profile, changed by options."""
     server, port, key_variable = (given.pop(name) for name in ("server", "port", "api_key_env"))
     load, curve = _load(given), _golden(golden)
     if url is not None:
@@ -83,7 +83,7 @@ async def _probe(node: Node, options: Options, target: dict[str, Any], curve: Go
     ours = plan.server.operator == node.operator
     # Load on one's own server needs no confirmation; on a colleague's it does.
     if options.dry_run or not ours:
-        if not confirm(options, plan.lines(), {}, node.name):
+        if not confirm(options, plan.lines(), {}, node.name, await run_probe.refusal(node, plan)):
             return 0
     return report(options, node.name, _beside(curve, await run_probe.run(node, plan, say)))
 
@@ -99,7 +99,7 @@ async def _adopt(node: Node, options: Options, run: str, curve: Golden | None) -
     try:
         found = await adopt_probe.run(node, plan, say)
     except asyncio.CancelledError:
-        say("a probe that still runs goes on there: `probe NODE --adopt` keeps its result")
+        say(f"a probe that still runs goes on there: `probe {node.name} --adopt` keeps its result")
         raise
     return report(options, node.name, replace(found, runs=tuple(_beside(curve, each) for each in found.runs)))
 

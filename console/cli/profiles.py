@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +12,10 @@ from console.cli._shared import Options, emit, say, shared_options
 from console.units import plain
 
 if TYPE_CHECKING:
-    from console.errors import UsageError
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from console.errors import Refused, UsageError
     from console.launch.loader import Inputs, ResolvedProfile
 
 
@@ -40,20 +44,27 @@ def _list(options: Options) -> int:
 @click.argument("profile")
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE")
 @click.option("--shell", is_flag=True, help="The launch line as one would type it.")
+@click.option("--node", "variables_of", metavar="NODE", help="Fill in this node's variables; it is not connected to.")
 @shared_options
-def _show(options: Options, profile: str, sets: tuple[str, ...], shell: bool) -> int:
-    """Show a profile as it resolves; node variables stay as they are written."""
+def _show(options: Options, profile: str, sets: tuple[str, ...], shell: bool, variables_of: str | None) -> int:
+    """Show a profile as it resolves. Without --node its variables stay as they are written."""
     from console import yaml_file
+    from console.cli._nodes_offline import of_node
     from console.launch.command import render, shell_line
+    from console.launch.loader import NAME_VARIABLE
     from console.launch.record import profile_record
 
-    resolved = _resolve(profile, _inputs(sets))
-    line = shell_line(render(resolved), wrap=True)
+    variables, env, own = of_node(variables_of)
+    resolved = _resolve(profile, _inputs((*own, *sets), variables))
+    filled = {NAME_VARIABLE: resolved.profile.name} if variables is None else None
+    line = shell_line(render(resolved, env), wrap=True, filled=filled)
     if options.as_json:
         values = {"profile": profile_record(resolved.profile), "sha256": resolved.sha256, "shell": line}
         emit(options, True, None, {**values, "sources": list(resolved.sources)})
-    else:
-        click.echo(plain(line if shell else yaml_file.dump(profile_record(resolved.profile)), lines=True))
+        return 0
+    click.echo(plain(line if shell else yaml_file.dump(profile_record(resolved.profile)), lines=True))
+    if shell and (open_names := dict.fromkeys(re.findall(r"\$\{(\w+):\?\}", line))):
+        say(f"set {', '.join(open_names)} in the shell first, or --node NODE fills them in")
     return 0
 
 
@@ -62,7 +73,7 @@ def _show(options: Options, profile: str, sets: tuple[str, ...], shell: bool) ->
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Write this into the file, without an editor.")
 @shared_options
 def _edit(options: Options, profile: str, sets: tuple[str, ...]) -> int:
-    """Edit a profile in $VISUAL or $EDITOR; it is checked before it is saved. One that ships is copied first."""
+    """Edit a profile in $VISUAL or $EDITOR, checked before saving. One that ships is copied first."""
     from console.cli._profile_edit import edit, write
 
     return write(options, profile, sets) if sets else edit(options, profile)
@@ -73,7 +84,7 @@ def _edit(options: Options, profile: str, sets: tuple[str, ...]) -> int:
 @click.argument("new", metavar="NEW")
 @shared_options
 def _duplicate(options: Options, profile: str, new: str) -> int:
-    """Copy a profile under a new name into your own folder; over nothing."""
+    """Copy a profile under a new name into your own folder. Nothing is written over."""
     from console.cli._profile_edit import duplicate
 
     return duplicate(options, profile, new)
@@ -84,7 +95,7 @@ def _duplicate(options: Options, profile: str, new: str) -> int:
 @click.argument("b", metavar="NAME|FILE")
 @shared_options
 def _diff(options: Options, a: str, b: str) -> int:
-    """Say which fields of two profiles differ, with what they extend, and where each value stands."""
+    """Say which fields of two profiles differ, and where they stand. What they extend counts."""
     from console.launch.differences import differences
 
     inputs = _inputs()
@@ -103,7 +114,7 @@ def _diff(options: Options, a: str, b: str) -> int:
 @click.argument("key", required=False)
 @shared_options
 def _keys(options: Options, key: str | None) -> int:
-    """Say what the keys of a profile mean, with flag and releases: all of them, or KEY and what is below it."""
+    """Say what the keys of a profile mean. All of them, or KEY and what is below it; with flag and releases."""
     from console.errors import UsageError
     from console.launch.key_notes import key_notes
     from console.validation import nearest
@@ -125,7 +136,7 @@ def _keys(options: Options, key: str | None) -> int:
 @click.argument("profiles", nargs=-1, metavar="[NAME|FILE]…")
 @shared_options
 def _validate(options: Options, profiles: tuple[str, ...]) -> int:
-    """Check profiles, or all that are found; every error with file, line and column."""
+    """Check profiles, or all that are found. Every error has its file, line and column."""
     from console import paths
     from console.errors import UsageError
     from console.launch.library import Library
@@ -185,13 +196,17 @@ def _import(options: Options, file: str, name: str | None, version: str | None, 
     imported = import_command(text, source, stem, version)
     body = yaml_file.dump(imported.data)
     written = _write(f"{stem}.yaml", body) if write and not options.dry_run else None
-    if options.as_json:
-        values = {"profile": imported.data, "yaml": body, "notes": list(imported.notes), "written": written}
-        emit(options, True, None, values)
-    else:
+    values = {"profile": imported.data, "yaml": body, "notes": list(imported.notes), "written": written}
+    refusal = _in_the_way(f"{stem}.yaml") if write and not written else None
+    if not options.as_json:
         for note in imported.notes:
             say(f"note: {note}")
         click.echo(plain(f"wrote {written}" if written else body.rstrip(), lines=True))
+    elif refusal is None:
+        emit(options, True, None, values)
+    if refusal is not None:
+        refusal.plan = values
+        raise refusal
     return 0
 
 
@@ -200,12 +215,12 @@ def _side(value: Any, place: str) -> str:
     return f"{shown} ({place})" if place else shown
 
 
-def _inputs(sets: tuple[str, ...] = ()) -> Inputs:
+def _inputs(sets: tuple[str, ...] = (), variables: Mapping[str, str] | None = None) -> Inputs:
     from console import paths
     from console.launch.loader import Inputs
     from console.patches import folders
 
-    return Inputs(sets=sets, patch_options=folders.read(paths.locate().patches).options())
+    return Inputs(variables, sets=sets, patch_options=folders.read(paths.locate().patches).options())
 
 
 def _resolve(profile: str, inputs: Inputs) -> ResolvedProfile:
@@ -243,15 +258,29 @@ def _text(file: str) -> tuple[str, str]:
 
 def _write(name: str, body: str) -> str:
     """Write a new profile into the user's folder. Raises Refused when one is there."""
-    from console import paths
-    from console.errors import Refused
-
-    folder = paths.locate().config / "profiles"
-    path = folder / name
+    path = _own(name)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(body)
     except FileExistsError:
-        raise Refused(f"{path} is there already", "Give another --name.") from None
+        raise _there_already(path) from None
     return str(path)
+
+
+def _in_the_way(name: str) -> Refused | None:
+    """What `_write` would raise."""
+    path = _own(name)
+    return _there_already(path) if path.exists() or path.is_symlink() else None
+
+
+def _own(name: str) -> Path:
+    from console import paths
+
+    return paths.locate().config / "profiles" / name
+
+
+def _there_already(path: Path) -> Refused:
+    from console.errors import Refused
+
+    return Refused(f"{path} is there already", "Give another --name.")

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 @theme_option
 @shared_options
 def COMMAND(options: Options, file: Path, speed: float, to_end: bool, theme: str | None) -> int:
-    """Show a recording (`connect NODE --record FILE`) in the console; without a terminal, or with --json, its last
+    """Show a recording in the console.
+
+    `connect NODE --record FILE` makes one. Without a terminal, or with --json, its last
     state in words. 1: the recording is not whole, and where it ends is said.
     """
     from console.store.recordings import Recording

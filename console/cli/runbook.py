@@ -22,10 +22,10 @@ from console.cli._shared import (
 from console.units import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from console.actions.node import Node
-    from console.actions.runbook import RunbookRequest
+    from console.actions.runbook import RunbookOutcome, RunbookRequest
 
 
 @click.command("runbook")
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 @click.option("--save", metavar="FILE", type=click.Path(path_type=Path), help="Write the plan as a file, run nothing.")
 @shared_options
 def COMMAND(node: str, options: Options, save: Path | None, **chosen: Any) -> int:
-    """Free, patch, launch, probe, read the shapes and compare, on NODE with PROFILE (by default the node's own).
+    """Walk the loop from free to compare, each step proved.
+
+    Free, patch, launch, probe, read the shapes and compare, on NODE with PROFILE (by default the node's own).
 
     FILE is a runbook that --save wrote. Steps: free patch baseline launch probe shapes compare; stop and revert can be
     put in.
@@ -72,15 +74,19 @@ async def _save(node: Node, options: Options, request: RunbookRequest, path: Pat
     from console.actions import runbook, runbook_file
 
     plan = await runbook.plan(node, request)
-    if not options.dry_run:
-        runbook_file.write(path, plan)
+    told = {"steps": [step.to_json() for step in plan.steps], "path": str(path)}
+    if options.dry_run:
+        runbook_file.text_of(path, plan)  # raises what cannot be written
+        confirm(options, plan.lines(), told, node.name, runbook_file.in_the_way(path))
+        say(f"would write {path}")
+        return 0
+    runbook_file.write(path, plan)
     if options.as_json:
-        steps = [step.to_json() for step in plan.steps]
-        emit(options, True, node.name, {"steps": steps, "path": str(path)})
+        emit(options, True, node.name, told)
     else:
         for line in plan.lines():
             click.echo(plain(line))
-        say(f"{'would write' if options.dry_run else 'wrote'} {path}")
+        say(f"wrote {path}")
     return 0
 
 
@@ -100,12 +106,27 @@ async def walk(node: Node, options: Options, request: RunbookRequest, again: Seq
     else:
         for line in outcome.lines():
             click.echo(plain(line))
+    for line in _goes_on(node, outcome):
+        say(line)
     if outcome.error is None:
         return 0
     tell_error(outcome.error)
     words = again or ("spec-console", "runbook", node.name, request.profile)
     say(f"resume: {shlex.join([*words, '--from', outcome.failed.id if outcome.failed else 'free'])}")
     return outcome.error.exit_code
+
+
+def _goes_on(node: Node, outcome: RunbookOutcome) -> Iterator[str]:
+    """What the walk leaves: a comparison without a verdict, a server that runs."""
+    found = outcome.comparison
+    if found is not None and found.verdict == "withheld":
+        pair = f"{found.baseline.run_id} {found.candidate.run_id}"
+        yield f"withheld is no failure: `spec-console compare {pair}` lists all that differs"
+    if outcome.server is not None:
+        yield (
+            f"server {outcome.server.run_id} goes on, on port {outcome.server.port}: "
+            f"`spec-console stop {node.name} --yes` ends it"
+        )
 
 
 _AGAIN = {"sets": "--set", "env": "--env", "allow": "--allow", "skip": "--skip", "insert": "--insert"}

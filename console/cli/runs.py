@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from console.cli._journal import open_journal
-from console.cli._shared import Options, emit, say, shared_options
+from console.cli._shared import Options, emit, say, shared_options, show_plan
 from console.units import format_number, format_rate, plain
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class _Runs(click.Group):
 
 @click.group("runs", cls=_Runs)
 def COMMAND() -> None:
-    """List stored probe runs (`runs` alone does), label one, delete one, or export one.
+    """List, label, delete or export stored probe runs. `runs` alone lists them.
 
     RUN is an id, the beginning of one, or @N for the N-th newest from @1.
     """
@@ -66,7 +66,7 @@ def _list(options: Options, of_node: str | None, limit: int, **wanted: Any) -> i
 @shared_options
 def _tag(options: Options, run: str, tags: tuple[str, ...]) -> int:
     """Put tags on a run."""
-    return _label(options, run, lambda journal, run_id: journal.tag(run_id, tags))
+    return _label(options, run, f"tag with {', '.join(tags)}", lambda journal, run_id: journal.tag(run_id, tags))
 
 
 @COMMAND.command("untag")
@@ -75,7 +75,7 @@ def _tag(options: Options, run: str, tags: tuple[str, ...]) -> int:
 @shared_options
 def _untag(options: Options, run: str, tags: tuple[str, ...]) -> int:
     """Take tags off a run."""
-    return _label(options, run, lambda journal, run_id: journal.untag(run_id, tags))
+    return _label(options, run, f"untag {', '.join(tags)}", lambda journal, run_id: journal.untag(run_id, tags))
 
 
 @COMMAND.command("note")
@@ -84,7 +84,7 @@ def _untag(options: Options, run: str, tags: tuple[str, ...]) -> int:
 @shared_options
 def _note(options: Options, run: str, text: str) -> int:
     """Put a note on a run in place of the one before; "" takes it off."""
-    return _label(options, run, lambda journal, run_id: journal.set_note(run_id, text))
+    return _label(options, run, f"note: {text}", lambda journal, run_id: journal.set_note(run_id, text))
 
 
 @COMMAND.command("pin")
@@ -92,7 +92,7 @@ def _note(options: Options, run: str, text: str) -> int:
 @shared_options
 def _pin(options: Options, run: str) -> int:
     """Make a run the baseline of its node, wherever none is named."""
-    return _label(options, run, lambda journal, run_id: journal.pin(run_id, time.time()))
+    return _label(options, run, "pin", lambda journal, run_id: journal.pin(run_id, time.time()))
 
 
 @COMMAND.command("unpin")
@@ -100,16 +100,16 @@ def _pin(options: Options, run: str) -> int:
 @shared_options
 def _unpin(options: Options, run: str) -> int:
     """Take the pin off a run."""
-    return _label(options, run, lambda journal, run_id: journal.pin(run_id, None))
+    return _label(options, run, "unpin", lambda journal, run_id: journal.pin(run_id, None))
 
 
 @COMMAND.command("delete")
 @click.argument("run")
 @shared_options
 def _delete(options: Options, run: str) -> int:
-    """Take a run out of every list and comparison; `runs undelete` brings it back."""
-    code = _label(options, run, lambda journal, run_id: journal.delete(run_id, time.time()))
-    if not options.as_json:
+    """Take a run out of every list. `runs undelete` brings it back."""
+    code = _label(options, run, "delete", lambda journal, run_id: journal.delete(run_id, time.time()))
+    if not (options.as_json or options.dry_run):
         say("nothing of it is removed: `runs undelete` brings it back")
     return code
 
@@ -118,10 +118,12 @@ def _delete(options: Options, run: str) -> int:
 @click.argument("run", default="")
 @shared_options
 def _undelete(options: Options, run: str) -> int:
-    """Bring back a deleted run; without RUN, that which was deleted last."""
+    """Bring back a deleted run. Without RUN, that which was deleted last."""
     with open_journal() as journal:
+        if options.dry_run:
+            return _only_shown(options, journal.find_deleted(run), "undelete")
         run_id = journal.undelete(run)
-    return _label(options, run_id, lambda _journal, _run_id: None)
+    return _label(options, run_id, "undelete", lambda _journal, _run_id: None)
 
 
 @COMMAND.command("export")
@@ -130,7 +132,9 @@ def _undelete(options: Options, run: str) -> int:
 @click.option("-o", "--output", "path", type=click.Path(path_type=Path), help="A new file; without it, stdout.")
 @shared_options
 def _export(options: Options, run: str, form: str, path: Path | None) -> int:
-    """Write a stored run as a note with pictures (markdown), a shell script that measures it anew without this program
+    """Write a stored run as a file.
+
+    A note with pictures (markdown), a shell script that measures it anew without this program
     (script), one object (json), raw traces (jsonl), a row a request (csv), or for other tools' readers.
     """
     from console.report.formats import export
@@ -139,8 +143,8 @@ def _export(options: Options, run: str, form: str, path: Path | None) -> int:
         stored = journal.get_run(run)
         found = export(form, stored, journal.spool(stored.run_id), journal.context(stored))
     if path is not None:
-        written = _write(path, found)
-        say(f"wrote {', '.join(written)}")
+        written = _write(path, found, dry_run=options.dry_run)
+        say(f"{'would write' if options.dry_run else 'wrote'} {', '.join(written)}")
     if options.as_json:
         told = {"path": str(path)} if path is not None else {"text": found.text}
         emit(options, True, None, {"id": stored.run_id, "format": form, **told})
@@ -149,18 +153,25 @@ def _export(options: Options, run: str, form: str, path: Path | None) -> int:
     return 0
 
 
-def _label(options: Options, reference: str, change: Callable[[Journal, str], None]) -> int:
-    """Change what stands on a run, and show it as it is then."""
+def _label(options: Options, reference: str, what: str, change: Callable[[Journal, str], None]) -> int:
+    """Change what stands on a run, and show it as it is then; `what` says it where it is only shown."""
     from console.store.labels import RunLabels
 
     with open_journal() as journal:
         run = journal.get_run(reference)
+        if options.dry_run:
+            return _only_shown(options, run.run_id, what)
         change(journal, run.run_id)
         labels = journal.labels(run.node).get(run.run_id, RunLabels())
     if options.as_json:
         emit(options, True, None, {"id": run.run_id, **_labels_json(labels)})
     else:
         click.echo(plain(_line(run, labels)))
+    return 0
+
+
+def _only_shown(options: Options, run_id: str, what: str) -> int:
+    show_plan(options, [f"run {run_id}: {what}"], {"id": run_id}, None)
     return 0
 
 
@@ -182,13 +193,13 @@ def _line(run: StoredRun, labels: RunLabels) -> str:
     return " ".join([run.run_id, when, run.node, run.profile, numbers, *filter(None, words)])
 
 
-def _write(path: Path, found: Exported) -> list[str]:
+def _write(path: Path, found: Exported, *, dry_run: bool) -> list[str]:
     """Write the file, and the pictures that it shows beside it. Raises Refused where one is there already."""
     pictures = {path.with_name(f"{path.stem}-{name}.svg"): svg for name, svg in found.pictures.items()}
     text = found.text_for(path.stem)
     for each in (path, *pictures):
         _check_new(each)
-    for target, content in {path: text, **pictures}.items():
+    for target, content in () if dry_run else {path: text, **pictures}.items():
         _write_new(target, content, executable=found.executable)
     return [str(each) for each in (path, *pictures)]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--grace", "grace_s", type=float, default=30.0, show_default=True, help="Seconds between TERM and KILL.")
 @shared_options
 def COMMAND(node: str, options: Options, server: str | None, port: int | None, grace_s: float) -> int:
-    """Stop the server of this operator on NODE and show that it is gone."""
+    """Stop the server of this operator on NODE, and prove it."""
     return on_node(node, options, lambda connected: _stop(connected, options, server, port, grace_s))
 
 

@@ -42,7 +42,9 @@ def COMMAND(
     save_profile: Path | None,
     **chosen: Any,
 ) -> int:
-    """Sweep PROFILE on NODE (axes by options, else the profile's `sweep:`), its baseline measured first and last."""
+    """Sweep PROFILE on NODE: every combination, launched and probed.
+
+    Axes by options, else the profile's `sweep:`; the baseline is measured first and last."""
     from console.actions.sweep import SweepRequest
 
     if save_profile is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,13 +11,15 @@ from console.launch.flags import SECRET_KEYS, SERVER_KEYS, SPECULATIVE_KEYS, fla
 from console.launch.secrets import MASK, looks_secret, masked_env, reference
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from console.launch.loader import ResolvedProfile
     from console.launch.profile import Profile
 
 CONFIG_NAME = "config.yaml"
 """Stands in a shell line for the file of secrets, which the agent writes. SGLang reads `--config` from 0.5.3 on."""
+
+_VARIABLE = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +63,41 @@ def render(resolved: ResolvedProfile, node_env: Mapping[str, str] | None = None)
     )
 
 
-def shell_line(command: Command, wrap: bool = False) -> str:
+def shell_line(command: Command, wrap: bool = False, filled: Mapping[str, str] | None = None) -> str:
     """Write the command as one would type it: environment, nohup, flags, log. Secrets stand as `"$NAME"`.
 
     With `wrap`, one flag a line. The text is safe to paste; before it is shown, `units.plain` makes it safe to look at.
+    `filled` is given for a command whose node variables were left as they are (`Inputs.variables` None): those that it
+    names get its value, another one is the shell's, `"${NAME:?}"`, which names what is not set and starts nothing.
     """
-    head = [f"cd {shlex.quote(command.cwd)} &&"] if command.cwd else []
-    head += [_assignment(name, value, command.secret_env) for name, value in command.env.items()]
-    words = [shlex.quote(word) for word in command.argv]
+    quote = shlex.quote if filled is None else lambda word: _open(word, filled)
+    head = [f"cd {quote(command.cwd)} &&"] if command.cwd else []
+    head += [_assignment(name, value, command.secret_env, quote) for name, value in command.env.items()]
+    words = [quote(word) for word in command.argv]
     if command.secret_config:
         words += ["--config", CONFIG_NAME]
     lines = _by_flag(words) if wrap else [" ".join(words)]
     start = " ".join([*head, "nohup", lines[0]])
-    tail = f"> {shlex.quote(command.log_path)} 2>&1 &"
+    tail = f"> {quote(command.log_path)} 2>&1 &"
     return (" \\\n  " if wrap else " ").join([start, *lines[1:], tail]) + _about_config(command)
 
 
-def _assignment(name: str, value: str, secret: tuple[str, ...]) -> str:
-    return f'{name}="${name}"' if name in secret else f"{name}={shlex.quote(value)}"
+def _assignment(name: str, value: str, secret: tuple[str, ...], quote: Callable[[str], str]) -> str:
+    return f'{name}="${name}"' if name in secret else f"{name}={quote(value)}"
+
+
+def _open(word: str, filled: Mapping[str, str]) -> str:
+    """Quote a word in which node variables stand; `$${` is a plain `${` there."""
+    quoted, text, at = "", "", 0
+    for match in _VARIABLE.finditer(word):
+        text, at, name = text + word[at : match.start()], match.end(), match[1]
+        if name is None or name in filled:
+            text += "${" if name is None else filled[name]
+            continue
+        quoted += (shlex.quote(text) if text else "") + ('"$HOME"' if name == "home" else f'"${{{name}:?}}"')
+        text = ""
+    text += word[at:]
+    return quoted + (shlex.quote(text) if text or not quoted else "")
 
 
 def _about_config(command: Command) -> str:

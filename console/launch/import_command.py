@@ -1,8 +1,8 @@
 """A launch line becomes a profile: `python -m sglang.launch_server …` or `sglang serve …`, with all that stands around.
 
-Flags get the profile's keys, under their full names; an abbreviation is refused with the name that it stands for, since
-the next release may take it for another. Nothing is run, and the value of a secret is never kept: a reference to the
-console's environment stands in its place.
+Flags get the profile's keys, under their full names: the profile does not keep an abbreviation, which the next release
+may take for another, and one that could be several flags is refused as SGLang refuses it. Nothing is run, and the value
+of a secret is never kept: a reference to the console's environment stands in its place.
 """
 
 from __future__ import annotations
@@ -201,19 +201,22 @@ class _Import:
         yield from last.values()
 
     def _full(self, name: str) -> str:
-        """The flag that profiles have a key for, where `name` is another name of it."""
+        """The flag that profiles have a key for, where `name` is another name of it, or the beginning of it alone."""
+        read = flag_reading.read(name, self.parsers, self.version)
+        if read.standing == "abbreviation" and len(read.candidates) == 1:
+            name = read.full
         return flag_of(ALIASES[name]) if name in ALIASES else name
 
     def _flag(self, flag: _Flag) -> None:
         name = self._full(flag.name)
+        if name != flag.name:
+            self.notes.append(f"--{flag.name} is taken for --{name}, and written so")
         if not self.launch.module and name == "model-type":
             self._model_type(flag)
         elif is_secret(name) or is_secret(name.replace("_", "-")):
             self._secret_flag(flag, name)
         else:
             name = self._read(flag, name)
-            if name != flag.name and flag.name in ALIASES:
-                self.notes.append(f"--{flag.name} is written as --{name}")
             key = TYPED_FLAGS.get(name)
             path: Path_ = tuple(key.split(".")) if key else ("args", name)
             value = self._value(flag, name, path)
@@ -228,7 +231,7 @@ class _Import:
 
     def _read(self, flag: _Flag, name: str) -> str:
         """Refuse what no SGLang takes, or takes by luck; returns the flag that is meant."""
-        read = flag_reading.read(flag.name, self.parsers, self.version)
+        read = flag_reading.read(name, self.parsers, self.version)
         could = dashed(read.candidates)
         write = f": write --{read.full}" if read.full else ""
         told = {

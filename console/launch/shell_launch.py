@@ -244,8 +244,10 @@ class _Reader:
         """The word with variables that the text itself sets filled in; what only a shell knows is refused."""
         pieces: list[Piece] = []
         for each in word.pieces:
-            if each.kind == "variable" and each.text in self.variables:
+            if each.kind in ("variable", "required") and each.text in self.variables:
                 pieces += self.variables[each.text].pieces
+            elif each.kind == "required":  # as `profiles show --shell` writes a variable of the node
+                pieces.append(Piece("quoted", f"${{{each.text}}}"))
             elif each.kind == "variable" and each.text == "HOME":
                 pieces.append(Piece("quoted", HOME))
             elif each.kind == "command":

@@ -16,8 +16,11 @@ from console.errors import UsageError
 MAX_CHARACTERS = 100_000
 MAX_WORDS = 2_000
 
-PieceKind = Literal["text", "quoted", "variable", "command", "pattern"]
-"""text, quoted text, $NAME (the text is the name), a command substitution or arithmetic, a file pattern or brace."""
+PieceKind = Literal["text", "quoted", "variable", "required", "command", "pattern"]
+"""text, quoted text, $NAME and ${NAME:?} (the text is the name), a command substitution or arithmetic, a file pattern
+or brace."""
+
+_NAMED = ("variable", "required")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Word:
     @property
     def text(self) -> str:
         """The word as a shell without variables and files would leave it; a variable stands as ${NAME}."""
-        return "".join(f"${{{each.text}}}" if each.kind == "variable" else each.text for each in self.pieces)
+        return "".join(f"${{{each.text}}}" if each.kind in _NAMED else each.text for each in self.pieces)
 
     @property
     def bare(self) -> str:
@@ -60,6 +63,7 @@ class Operator:
 _REDIRECTION = re.compile(r"(?:\d*(?:<<<|<<-|<<|>>|<>|>\||>&|<&|[<>])|&>>|&>)")
 _SEPARATOR = re.compile(r"&&|\|\||\|&|;;|[;|&()\n]")
 _LINE_END = re.compile(r"\\\r?\n")
+_REQUIRED = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*):\?\}")
 _VARIABLE = re.compile(r"\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 _ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|(.))", re.DOTALL)
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v", "E": "\x1b"}
@@ -169,6 +173,9 @@ class _Lexer:
         if match:
             self.at = match.end()
             return Piece("variable", match[1] or match[2])
+        if required := _REQUIRED.match(self.text, self.at):
+            self.at = required.end()
+            return Piece("required", required[1])
         start = self.at
         opening = self.text[start : start + 2]
         if opening[0] == "`":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+_NODE = re.compile(r"\bNODE\b")
 
 Severity = Literal["error", "warn", "info"]
 
@@ -19,6 +22,10 @@ class Finding:
     evidence: str = ""
     offset: int | None = None
     """Byte of the log at which the evidence begins; None for what is not of a log."""
+
+    def on(self, node: str) -> Finding:
+        """The finding with the node's name where its hint writes a command for NODE."""
+        return replace(self, hint=_NODE.sub(lambda _match: node, self.hint))
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -88,6 +88,11 @@ class LogHistory:
         return self._phases.phase
 
     @property
+    def is_over(self) -> bool:
+        """Did the launch come to its end, or to ready?"""
+        return self._phases.is_over
+
+    @property
     def cause(self) -> Cause | None:
         """Why the server died, or the exception that nothing useful followed so far."""
         return self._phases.cause

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.errors import UsageError
 from console.probe.context import RunContext
-from console.probe.differences import differs
+from console.probe.differences import differs, is_apart
 from console.probe.stored import StoredRun
 from console.store.database import explained, transaction
 from console.store.labels import LabelStore, RunLabels
@@ -120,8 +120,7 @@ class Journal(SweepStore, LabelStore):
         with explained(self.path):
             rows = self._connection.execute(query, {"node": node, "profile": profile})
             for run in self._runs(rows):
-                found = differs(run.fingerprint, expected, varies)
-                apart = any(each.withholds or each.key.startswith("workload.") for each in found)
+                apart = any(map(is_apart, differs(run.fingerprint, expected, varies)))
                 if run.result.valid and not apart:
                     return run
         return None

@@ -74,9 +74,15 @@ class LabelStore(Records):
         self._set(run_id, "deleted_at", at)
 
     def undelete(self, reference: str = "") -> str:
-        """Bring back a deleted run, by its id or the beginning of it; without one, that which was deleted last.
+        """Bring back a deleted run; returns its id. Raises as `find_deleted`."""
+        found = self.find_deleted(reference)
+        self._set(found, "deleted_at", None)
+        return found
 
-        Returns its id. Raises UsageError where that names no deleted run, or several.
+    def find_deleted(self, reference: str = "") -> str:
+        """Return the id of a deleted run, by its id or the beginning of it; without one, that which was deleted last.
+
+        Raises UsageError where that names no deleted run, or several.
         """
         query = (
             "SELECT id FROM runs WHERE deleted_at IS NOT NULL AND substr(id, 1, length(:id)) = :id ORDER BY deleted_at"
@@ -88,7 +94,6 @@ class LabelStore(Records):
         if len(found) != 1:
             told = "is the beginning of several deleted runs" if found else "names no deleted run"
             raise UsageError(f"{reference[:60]!r} {told}", "`spec-console runs list --deleted` lists them.")
-        self._set(found[0], "deleted_at", None)
         return str(found[0])
 
     def pins(self, node: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import socket
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,8 @@ def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
     assert steps["free"]["proof"] == "8/8 GPUs free"
     assert steps["patch"]["proof"] == "4 files overlaid, 4 compiled"
     assert "ready after" in steps["launch"]["proof"]
+    assert steps["baseline"]["proof"].startswith("made (no run of kimi-k2.5-baseline is stored): run ")
+    assert f"goes on, on port {console.port}: `spec-console stop demo --yes` ends it" in narration
     assert "last dim 21504 on ranks 8/8" in steps["shapes"]["proof"]
     run, comparison = told["run"], told["comparison"]
     assert run["fingerprint"]["simulated"] is True
@@ -50,6 +53,7 @@ def test_the_runbook_walks_the_story_with_a_proof_for_each_step(console):
     assert code == 0, narration
     (step,) = [step for step in again["steps"] if step["id"] == "baseline"]
     assert step["proof"].startswith("stored run "), "the second walk uses the stored baseline"
+    assert step["proof"].count("run ") == 1, "and names it once"
 
     code, status, _ = console.run("status", "demo")
     held = [gpu for gpu in status["gpus"] if gpu["state"] == "held"]
@@ -155,7 +159,7 @@ def test_readonly_refuses_a_launch(console):
 
 
 def test_ctrl_c_leaves_the_server_and_says_so(console):
-    console.env["SPEC_CONSOLE_DEMO_LOAD_S"] = "3"
+    console.env["SPEC_CONSOLE_DEMO_LOAD_S"] = "60"
     process = console.start("launch", "demo", PROFILE, "--yes", *console.sets("patches=[]"))
     assert process.stderr
     for line in process.stderr:
@@ -167,7 +171,40 @@ def test_ctrl_c_leaves_the_server_and_says_so(console):
     assert "goes on there" in err
     assert json.loads(out)["ok"] is False
     _, status, _ = console.run("status", "demo")
-    assert [run["state"] for run in status["servers"]] == ["running"]
+    (run,) = status["servers"]
+    assert run["state"] == "running"
+    assert run["phase"]["name"] in ("starting", "loading"), "a server that loads is told from one that is ready"
+    assert run["phase"]["since"] is None
+
+
+@pytest.mark.slow
+def test_patches_come_off_under_a_server_that_goes_on_and_a_killed_one_is_not_ready(console):
+    assert console.run("patch", "apply", "demo", "--profile", PROFILE, "--yes")[1]["in_use"] == []
+    code, launched, narration = console.run("launch", "demo", PROFILE, "--yes", *console.sets())
+    assert code == 0, narration
+    server = launched["server"]
+    in_place = ("--delivery", "in-place", "--all-models", "--dry-run")
+    code, told, _ = console.run("patch", "apply", "demo", "eagle3-shapes", *in_place)
+    assert (code, told["in_use"][0].split()[0]) == (0, server["id"])
+    assert any(f"server {told['in_use'][0]} runs with this tree: it goes on" in line for line in told["plan"])
+    code, told, narration = console.run("patch", "revert", "demo", "--yes")
+    assert code == 0
+    assert [each.split()[0] for each in told["in_use"]] == [server["id"]]
+    assert f"server {told['in_use'][0]} runs with this tree: it goes on with the code" in narration
+    assert console.run("logs", "demo")[1]["phase"] == "ready"
+    (run,) = console.run("status", "demo")[1]["servers"]
+    assert (run["phase"]["name"], bool(run["phase"]["since"])) == ("ready", True)
+    os.kill(server["pid"], signal.SIGKILL)
+    await_state(console, "exited")
+    code, told, narration = console.run("logs", "demo")
+    assert (code, told["phase"]) == (0, "exited")
+    assert "is no longer there: exited (signal 9)" in narration
+
+
+def await_state(console: Console, state: str) -> None:
+    deadline = time.monotonic() + 30
+    while console.run("status", "demo")[1]["servers"][-1]["state"] != state:
+        assert time.monotonic() < deadline
 
 
 def test_a_colleagues_process_is_shown_and_left(console, tmp_path):

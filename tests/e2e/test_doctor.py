@@ -21,8 +21,11 @@ def console(tmp_path) -> Console:
 
 def findings(console: Console, *sets: str) -> dict[str, dict[str, str]]:
     code, told, narration = console.run("launch", "demo", PROFILE, "--dry-run", *console.sets("patches=[]", *sets))
-    assert code == 0, narration
-    return {each["rule"]: each for each in told["findings"] if each["severity"] == "error"}
+    found = {each["rule"]: each for each in told["findings"] if each["severity"] == "error"}
+    assert code == (5 if found else 0), narration
+    assert told["plan"], "what would be refused is shown all the same"
+    assert ("error" in told, told["ok"]) == (bool(found), not found)
+    return found
 
 
 @pytest.mark.slow

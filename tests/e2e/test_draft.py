@@ -101,6 +101,8 @@ def test_a_link_is_refused_with_what_to_do(console):
     assert "is a link to" in told["error"]["message"]
     assert "--local-dir" in told["error"]["hint"]
     assert "cp -rL" in told["error"]["hint"]
+    code, told, _ = console.run("draft", "set", *TARGET, "--ids", "1,29,57", "--dry-run")
+    assert (code, told["after"]["resolved"]["eager"]) == (5, [1, 29, 57]), "what would be refused is shown all the same"
     assert blob.read_bytes() == before
     assert file.is_symlink()
 

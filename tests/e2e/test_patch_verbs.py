@@ -205,6 +205,9 @@ def test_a_hunk_that_does_not_fit_changes_nothing(console, tmp_path):
     number = (site(console) / TARGET).read_text().splitlines(keepends=True).index(AUX) + 1
     assert f"hunk 1 (line 3 of the diff) does not fit: line {number} of the file is another" in told["error"]["message"]
     assert tree(console) == before, "not the new file either"
+    code, told, _ = console.run("patch", "import", "demo", str(diff), "--dry-run")
+    assert (code, told["ok"], told["dry_run"], bool(told["files"])) == (5, False, True, True)
+    assert "does not fit" in told["error"]["message"]
     assert console.run("status", "demo")[1]["patches"] == []
 
 

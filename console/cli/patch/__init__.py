@@ -11,7 +11,9 @@ from console.cli.patch import import_, new, test, tree
 
 @click.group("patch")
 def COMMAND() -> None:
-    """Change the installed SGLang in ways that are verified and taken back to the byte; write and try patches."""
+    """Patch the installed SGLang: verified, and taken back whole.
+
+    What is changed comes off to the byte. Patches of your own are written and tried here too."""
 
 
 for _verb in (*tree.VERBS, import_.COMMAND, test.COMMAND, new.COMMAND):

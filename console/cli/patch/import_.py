@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @click.option("--python", help="The serving Python; left out: the node's.")
 @shared_options
 def COMMAND(node: str, options: Options, file: Path, name: str | None, python: str | None) -> int:
-    """Put a unified diff of SGLang's files in place; every hunk must fit to the byte."""
+    """Put a unified diff of SGLang's files in place. Every hunk must fit to the byte."""
     from console.actions import import_patch
 
     diff = _read(file)
@@ -32,9 +32,9 @@ async def _import(node: Node, options: Options, diff: bytes, name: str, python: 
     from console.actions import import_patch
 
     plan = await import_patch.plan(node, diff, name, python)
-    # A diff that does not fit is refused by run: asking first would only waste an answer.
-    if (plan.view.changes and not plan.view.blockers) or options.dry_run:
-        if not confirm(options, (*plan.lines(), *plan.diff().splitlines()), plan.to_json(), node.name):
+    if plan.view.changes or plan.refusal or options.dry_run:
+        lines = (*plan.lines(), *plan.diff().splitlines())
+        if not confirm(options, lines, plan.to_json(), node.name, plan.refusal):
             return 0
     return report(options, node.name, await import_patch.run(node, plan, say))
 

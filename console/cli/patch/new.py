@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from console.cli._shared import Options, report, shared_options
+from console.cli._shared import Options, report, shared_options, show_plan
 
 
 @click.command("new")
@@ -17,4 +17,9 @@ def COMMAND(options: Options, patch_id: str) -> int:
     from console.patches import folders
 
     here = paths.locate()
-    return report(options, None, new_patch.run(patch_id, here.patches, folders.read(here.patches)))
+    known = folders.read(here.patches)
+    if options.dry_run:
+        planned = new_patch.plan(patch_id, here.patches, known)
+        show_plan(options, list(planned.lines()), planned.to_json(), None, planned.refusal)
+        return 0
+    return report(options, None, new_patch.run(patch_id, here.patches, known))

@@ -31,7 +31,7 @@ def COMMAND(
     index_url: str | None,
     explain: bool,
 ) -> int:
-    """Try a patch on released trees: what takes it, and whether it comes off again."""
+    """Try a patch on released trees, and take it off again."""
     import asyncio
 
     from console import paths

@@ -72,9 +72,10 @@ async def _apply(node: Node, options: Options, request: PatchRequest, explain: b
     if not request.ids and request.profile is None:
         raise UsageError("which patches?", f"Name them, or a profile: {', '.join(node.patches.ids)}.")
     plan = await apply_patch.plan(node, request)
-    if (plan.changes and not plan.blockers) or options.dry_run:
+    refusal = deliver.refusal(plan)
+    if plan.changes or refusal or options.dry_run:
         told = anchors(_files(plan)) if explain else {}
-        if not confirm(options, _shown(plan, explain), {**plan.to_json(), **told}, node.name):
+        if not confirm(options, _shown(plan, explain), {**plan.to_json(), **told}, node.name, refusal):
             return 0
     return report(options, node.name, await deliver.run(node, plan, say))
 

@@ -23,6 +23,6 @@ RULE = Rule(
 def check_node(context: LaunchContext) -> Iterator[Finding]:
     for gpu in context.gpus:
         if gpu.state == "held":
-            yield RULE.error(f"GPU {gpu.index} is held: {gpu.reason}", "Free it first (`free`).")
+            yield RULE.error(f"GPU {gpu.index} is held: {gpu.reason}", "Free it first (`free NODE`).")
         elif gpu.state == "unknown":
             yield RULE.warn(f"GPU {gpu.index} is unknown: {gpu.reason}", "Look at it on the node.")

@@ -30,7 +30,7 @@ def check_node(context: LaunchContext) -> Iterator[Finding]:
     holders = [
         f"server {ours[each.identity]}" if each.identity in ours else describe(each) for each in port.holders
     ] or ["a process that cannot be seen from this account"]
-    hint = "Stop it (`stop`), or --set port=…"
+    hint = "Stop it (`stop NODE`), or --set port=…"
     yield RULE.error(f"port {port.port} is held by {'; '.join(holders)}", hint, port.reason)
 
 
@@ -50,6 +50,12 @@ def explain(log: LogContext) -> Iterator[Finding]:
         made = RULE.error(message, hint) if refused else RULE.warn(f"{message}; the server waits for it", hint)
         yield quoting(made, record)
         return
+
+
+def held_by(port: int, holders: str) -> Finding:
+    """Of a server that said it was ready, while others answer at its port: its warm-up has asked them."""
+    hint = "Stop that one (`status NODE` shows ours), or take another port: --set port=…"
+    return RULE.error(f"port {port} is held by {holders}, which is what answers there", hint)
 
 
 def _argv(printed: object) -> str:

@@ -36,6 +36,24 @@ def test_every_verb_has_an_example_and_no_other_has() -> None:
     assert sorted(EXAMPLES) == sorted(VERBS)
 
 
+def groups(command: click.Command) -> Iterator[click.Group]:
+    if isinstance(command, click.Group):
+        yield command
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found
+            yield from groups(found)
+
+
+def test_no_summary_is_cut_on_80_columns() -> None:
+    cut = []
+    for group in groups(main):
+        shown = group.get_help(click.Context(group, info_name=group.name, terminal_width=78))
+        cut += [line.strip() for line in shown.partition("Commands:")[2].splitlines() if line.endswith("...")]
+    assert cut == []
+
+
 @pytest.mark.parametrize("path", sorted(VERBS))
 def test_help_shows_it(path: str) -> None:
     command = VERBS[path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from console.launch.command import Command, render, shell_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from console.launch.loader import ResolvedProfile
 
@@ -52,6 +54,23 @@ def test_a_real_shell_runs_the_line_with_the_same_words(tmp_path: object) -> Non
         with open(log, encoding="utf-8") as file:
             argv, variable, cwd = json.loads(file.read().splitlines()[-1])
         assert (argv, variable, cwd) == (hostile, "$(id) 'x'", str(tmp_path))
+
+
+def test_node_variables_that_are_not_filled_in_are_the_shells_and_what_lacks_one_starts_nothing(
+    tmp_path: Path, resolved: Resolved
+) -> None:
+    text = "model_path: ${models}/it's $${x}\npython: ${python}\nlog_path: ${logs}/${name}.log\n"
+    text += "args: {zeta: '${home}'}\n"
+    line = shell_line(render(resolved(text, variables=None)), filled={"name": "p"}).removesuffix(" &")
+    given = {"PATH": os.environ["PATH"], "HOME": "/h o", "python": "echo", "models": "/m m", "logs": str(tmp_path)}
+    subprocess.run(["sh", "-c", line], check=True, timeout=30, env=given)
+    assert (tmp_path / "p.log").read_text().startswith("-m sglang.launch_server --model-path /m m/it's ${x} --")
+    assert "--zeta /h o" in (tmp_path / "p.log").read_text()
+    (tmp_path / "p.log").unlink()
+    failed = subprocess.run(["sh", "-c", line], env={**given, "models": ""}, capture_output=True, text=True, timeout=30)
+    assert failed.returncode != 0
+    assert "models" in failed.stderr
+    assert (not (tmp_path / "p.log").exists()) or (tmp_path / "p.log").read_text() == ""
 
 
 def test_flags_come_in_one_order_whatever_the_file_says(resolved: Resolved) -> None:

@@ -77,6 +77,10 @@ def test_import_prints_writes_and_overwrites_nothing(home: Path) -> None:
     assert answer("import", "-", "--name", "mine", "--write", text=LINE)["written"] == str(written)
     assert "0123456789" not in written.read_text()
     assert run("import", "-", "--name", "mine", "--write", text=LINE).exit_code == 5
+    refused = run("import", "-", "--name", "mine", "--write", "--dry-run", "--json", text=LINE)
+    shown = json.loads(refused.stdout)
+    assert (refused.exit_code, shown["ok"], shown["written"], shown["profile"]["tp_size"]) == (5, False, None, 2)
+    assert "is there already" in shown["error"]["message"]
     assert run("validate", "mine").exit_code == 0
     line = run("show", "mine", "--shell").stdout
     assert 'HF_TOKEN="$HF_TOKEN" nohup python3 -m sglang.launch_server' in line
@@ -84,10 +88,27 @@ def test_import_prints_writes_and_overwrites_nothing(home: Path) -> None:
     assert again["profile"] == answer("import", "start.sh", "--name", "mine")["profile"] | {"port": 30000}
 
 
+def test_the_shell_line_of_a_shipped_profile_runs_when_pasted_and_comes_back(home: Path) -> None:
+    shown = run("show", "kimi-k2.5-eagle3", "--shell")
+    assert 'nohup "${python:?}" -m sglang.launch_server' in shown.stdout
+    assert "set python, models, drafts, logs in the shell first, or --node NODE" in shown.stderr
+    again = answer("import", "-", "--name", "mine", text=shown.stdout)["profile"]
+    assert (again["python"], again["model_path"]) == ("${python}", "${models}/kimi-k2.5-int4")
+    (home / "home" / "config").mkdir(parents=True)
+    (home / "home" / "config" / "nodes.yaml").write_text(
+        "gpu:\n  python: /v/python3\n  variables: {models: /m, drafts: /d, logs: /l}\n  env: {A: b}\n"
+    )
+    filled = run("show", "kimi-k2.5-eagle3", "--shell", "--node", "gpu")
+    assert "A=b " in filled.stdout
+    assert "nohup /v/python3 -m" in filled.stdout
+    assert "${" not in filled.stdout
+    assert filled.stderr == ""
+
+
 def test_import_refuses_with_places(home: Path) -> None:
-    refused = run("import", "-", "--sglang-version", "0.5.20", text="python -m sglang.launch_server --tp 8 | cat\n")
+    refused = run("import", "-", "--sglang-version", "0.5.20", text="python -m sglang.launch_server --pp 8 | cat\n")
     assert refused.exit_code == 2
-    assert "stdin:1:32: --tp is short for --tp-size: write --tp-size" in refused.stderr
+    assert "stdin:1:32: --pp could be --pp-async-batch-depth, " in refused.stderr
     assert "stdin:1:41: a pipe" in refused.stderr
     assert run("import", "-", "--name", "../x", "--write", text=LINE).exit_code == 2
     assert run("import", "nowhere.sh").exit_code == 2

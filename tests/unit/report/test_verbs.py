@@ -122,6 +122,45 @@ def test_labels_are_put_on_shown_searched_and_taken_off(home):
     assert told("runs", "unpin", "fast-1")[1]["pinned"] is False
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("runs", "tag", "fast-1", "nightly"),
+        ("runs", "untag", "fast-1", "nightly"),
+        ("runs", "note", "fast-1", "x"),
+        ("runs", "pin", "fast-1"),
+        ("runs", "unpin", "fast-1"),
+        ("runs", "delete", "fast-1"),
+        ("runs", "undelete", "slow-1"),
+        ("runs", "export", "fast-1", "-o", "out.md"),
+        ("patch", "new", "my-rows"),
+    ],
+)
+def test_a_dry_run_changes_nothing_on_this_machine_either(home, monkeypatch, words):
+    monkeypatch.chdir(home)
+    assert run("runs", "delete", "slow-1")[0] == 0
+
+    def there():
+        return told("runs", "list")[1], told("runs", "list", "--deleted")[1], sorted(home.rglob("*.*"))
+
+    before = there()
+    code, data = told(*words, "--dry-run")
+    assert (code, data["ok"]) == (0, True)
+    assert there() == before
+
+
+def test_a_dry_run_of_what_would_be_refused_is_refused_behind_its_plan(home, monkeypatch):
+    monkeypatch.chdir(home)
+    assert run("patch", "new", "my-rows")[0] == 0
+    code, data = told("patch", "new", "my-rows", "--dry-run")
+    assert (code, data["ok"], data["id"], data["dry_run"]) == (5, False, "my-rows", True)
+    assert "is there already" in data["error"]["message"]
+    code, text = run("patch", "new", "my-rows", "--dry-run")
+    assert (code, text.splitlines()[-1][:9]) == (5, "MY_ROWS=1"), "the plan is on stdout all the same"
+    assert run("runs", "export", "fast-1", "-o", "out.md")[0] == 0
+    assert run("runs", "export", "fast-1", "-o", "out.md", "--dry-run")[0] == 5
+
+
 def test_a_run_is_deleted_and_brought_back(home):
     assert run("runs", "delete", "@1")[0] == 0
     assert [row.split()[0] for row in run("runs")[1].splitlines()] == ["fast-2", "fast-1"]
