@@ -47,20 +47,21 @@ class Charts:
     def points(self, name: str) -> tuple[Point, ...]:
         """Oldest first; empty when there are none."""
         if name == _STRICT:
-            strict = (self._strict(point) for point in self.points("accept_len"))
+            tokens = self._stats.known_draft_tokens  # once: it is looked for in all windows
+            strict = (_strict(point, tokens) for point in self.points("accept_len"))
             return tuple(point for point in strict if point)
         return self._series[name].all() if name in self._series else ()
 
     def last(self, name: str) -> Point | None:
         if name == _STRICT:
             length = self.last("accept_len")
-            return self._strict(length) if length else None
+            return _strict(length, self._stats.known_draft_tokens) if length else None
         return self._series[name].last if name in self._series else None
 
-    def _strict(self, length: Point) -> Point | None:
-        """The rate of a length: it is linear, so that of a mean is the mean of the rates."""
-        tokens = self._stats.known_draft_tokens
-        if tokens is None or tokens < 2:
-            return None
-        value, low, high = (strict_rate(number, tokens) for number in (length.value, length.low, length.high))
-        return replace(length, value=value, low=low, high=high)
+
+def _strict(length: Point, tokens: int | None) -> Point | None:
+    """The rate of a length: it is linear, so that of a mean is the mean of the rates."""
+    if tokens is None or tokens < 2:
+        return None
+    value, low, high = (strict_rate(number, tokens) for number in (length.value, length.low, length.high))
+    return replace(length, value=value, low=low, high=high)

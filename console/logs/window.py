@@ -312,6 +312,10 @@ class LineWindow:
 
 def plain_text(raw: bytes, limit: int = TEXT_LIMIT) -> str:
     """The text of a line's bytes, as the splitter makes it: nothing in it moves a cursor or hides the rest."""
+    if raw.isascii() and len(raw) <= limit and raw[:1] != b"{":  # docker's JSON is not what it says
+        text = raw.decode("ascii")
+        if text.isprintable():
+            return text
     (line,) = LineSplitter(limit).feed(0, raw + b"\n") or LineSplitter(limit).feed(0, b"\n")
     return line.text
 

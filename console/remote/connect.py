@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from console.errors import STARTED_READONLY
 from console.remote import bundle
 from console.remote.bootstrap import AgentSettings
 from console.remote.session import Session
@@ -37,7 +38,7 @@ def make_session(
         exec_prefix=node.exec_prefix,
         cache_dir=node.cache_dir,
         args=node.agent_args(),
-        readonly="the console was started with --readonly" if readonly else "",
+        readonly=STARTED_READONLY if readonly else "",
     )
     transport = make_transport(name, node, accept_new_host_key=accept_new_host_key, ask=ask)
     return Session(transport, bundle.build(), settings, reconnect=reconnect)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 READ_LIMIT = 256 * 1024
 MAX_QUEUED = 256
 """Messages of a stream that nobody has dealt with yet: the agent waits for its window, WINDOW of them, long before."""
+ACKNOWLEDGED_AT_ONCE = 8
+"""Notifications of a stream: a packet for each would cost as much as what it acknowledges."""
 
 
 class LinkLost(NodeLost):
@@ -63,11 +65,15 @@ class Connection:
         queue: asyncio.Queue[Notification | None] = asyncio.Queue()
         call_id, future = await self._send(method, params, queue)
         future.add_done_callback(lambda _future: queue.put_nowait(None))
+        dealt_with = 0
         try:
             while not (future.done() and queue.empty()):
                 notification = await queue.get()
                 if notification is not None:
                     yield notification
+                    dealt_with += 1
+                if dealt_with == ACKNOWLEDGED_AT_ONCE:
+                    dealt_with = 0
                     await self._acknowledge(call_id)
             future.result()
         finally:
@@ -124,7 +130,7 @@ class Connection:
     async def _acknowledge(self, call_id: int) -> None:
         """Open the agent's window again: without this it stops after WINDOW notifications, and the file waits."""
         if not self.lost.is_set():
-            await self._write(self._rpc.acknowledge(call_id))
+            await self._write(self._rpc.acknowledge(call_id) * ACKNOWLEDGED_AT_ONCE)
 
     async def _cancel(self, call_id: int) -> None:
         if not self.lost.is_set():

@@ -5,10 +5,9 @@ It paints first. What needs a node is imported in a thread after that, and then 
 
 from __future__ import annotations
 
-import importlib
 import os
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
 from textual.app import App
@@ -18,7 +17,7 @@ from textual.reactive import var
 
 from console.state.events import NodeNamed, ProfileSelected
 from console.state.model import ConsoleState
-from console.tui import own_actions, run_keys, themes
+from console.tui import ahead, own_actions, run_keys, themes
 from console.tui.keys import SCREENS
 from console.tui.messages import CompareAsked, DetailAsked, Happened, LogChoiceAsked, RunChangeAsked, RunLogAsked
 from console.tui.open_nodes import OpenNode, OpenNodes
@@ -43,12 +42,9 @@ if TYPE_CHECKING:
     from console.tui.stream import EventStream
 
 SETTLE_S = 0.15
-"""A cursor that runs over the profiles asks the node only about the one that it stops at."""
-
-
-def _screen(name: str) -> Screen[None]:
-    """Import a screen when it is first looked at."""
-    return cast("Screen[None]", importlib.import_module(f"console.tui.screens.{name}").SCREEN())
+"""A cursor that runs over the profiles, or a look through the screens, asks the node only about where it stops."""
+SWITCH_S = 0.001
+"""How long nothing is painted when another screen comes to the front: until that is drawn from the newest state."""
 
 
 class ConsoleApp(App[None]):
@@ -57,7 +53,7 @@ class ConsoleApp(App[None]):
     TITLE = "spec-console"
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False  # ours is an action of the table; Textual's would open over a plan, too
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[None]]]] = {name: partial(_screen, name) for name in SCREENS}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[None]]]] = {name: partial(ahead.make, name) for name in SCREENS}
     DEFAULT_MODE = SCREENS[0]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (140, "-wide")]  # noqa: RUF012 - Textual declares it so
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -111,6 +107,8 @@ class ConsoleApp(App[None]):
         self.nodes.start()
         for told in self.settings.complaints:
             self.say(told, "warning", title="keys.yaml")
+        if self.settings.mounts_ahead:
+            self.run_worker(ahead.make_all(self), name="ahead", exit_on_error=False)
 
     async def on_unmount(self) -> None:
         await self.nodes.close()
@@ -171,7 +169,11 @@ class ConsoleApp(App[None]):
         """Bring a screen to the front, and read what only it shows."""
         self.switch_mode(screen)
         if self.connected:
-            self.connected.read_for(screen)
+            self.connected.read_for(screen, SETTLE_S)
+
+    def delay_update(self, delay: float = SWITCH_S) -> None:
+        """Textual's hides for 50 ms how a screen comes to the front; ours has no more to hide than being drawn."""
+        super().delay_update(min(delay, SWITCH_S))
 
     def say(self, told: str, severity: SeverityLevel = "information", title: str = "") -> None:
         """Say something in a corner of the screen for some seconds; foreign text is made plain."""

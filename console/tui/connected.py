@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.actions import read_log
+from console.actions import read_log, runbook, runbook_file
 from console.tui import readings, run_changes, run_log
 from console.tui.bridge import Bridge
+from console.tui.operations import walk_request
 from console.tui.runner import Runner
 
 if TYPE_CHECKING:
@@ -30,7 +34,7 @@ class Connected:
         self._stream = stream
         self._node = node
         self._bridge = Bridge(node, stream, picked)
-        self._runner = Runner(app, node, stream, self._after_action)
+        self._runner = Runner(app, node, stream, self._bridge.read_node, self._after_action)
 
     async def run(self) -> None:
         """Connect and read until cancelled. Raises Unreachable, AgentStartFailed when the first connect fails."""
@@ -79,6 +83,13 @@ class Connected:
         self.compare(None if change.what in ("pin", "unpin") else baseline, candidate)
         return told
 
+    async def save_runbook(self, path: str) -> str:
+        """Write the checklist as it stands to a new local file; return what is to be said. Raises ConsoleError."""
+        request = replace(walk_request(self._stream.state), start=None)
+        plan = await runbook.plan(self._node, request)
+        await asyncio.to_thread(_write, path, plan)
+        return f"wrote {path}: spec-console runbook {self._node.name} {path} walks it"
+
     def log_range(self, run_id: str) -> tuple[int, int]:
         """The bytes of the server's log that were written while a stored run was measured. Raises ConsoleError."""
         return run_log.log_range(self._node.journal, run_id)
@@ -92,3 +103,7 @@ class Connected:
         self._bridge.reread()
         self.compare()  # a probe that has just been made is what one wants to see
         self.read_for(self._app.current_mode)
+
+
+def _write(path: str, plan: runbook.RunbookPlan) -> None:
+    runbook_file.write(Path(path).expanduser(), plan)

@@ -7,7 +7,8 @@ import contextlib
 import pickle
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from console.errors import ConsoleError
 from console.state.events import LogFolded
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 PIECE = 256 * 1024
 """Bytes folded at once: some thousand lines."""
+AHEAD = 6
+"""Pieces that the process has before it answers the first: it does not wait while a frame is drawn here."""
 BACKLOG_LIMIT = 64 * 1024 * 1024
 HEAD_BYTES = 4 * 1024 * 1024
 """Of a longer file the beginning (how the server was launched) and the newest BACKLOG_LIMIT are read, and the bytes
@@ -32,6 +35,14 @@ _START = "import sys; sys.path[:] = sys.argv[2:]; from console.tui.fold_worker i
 
 class FoldStopped(ConsoleError):
     """The process that reads the log ended."""
+
+
+class _Handed(NamedTuple):
+    """A piece that the process has and has not answered."""
+
+    epoch: int
+    end: int
+    """Byte offset behind it."""
 
 
 class Reader(Protocol):
@@ -62,11 +73,12 @@ class Folding:
         self._resets: list[Anew] = []
         self._epoch = window.epoch
         self._process: asyncio.subprocess.Process | None = None
+        self._handed: deque[_Handed] = deque()
         self._is_ended = False
         self._reading: LogReading | None = None
         self._middle: tuple[int, ...] | None = None
         """From where to where nothing is counted; empty when everything is, None before that is known."""
-        self.folded_to = 0
+        self._handed_to = 0
         self.skipped = 0
         """Bytes between the head and the tail of a long file that are not counted."""
 
@@ -89,16 +101,20 @@ class Folding:
         )
         assert process.stdin
         assert process.stdout
-        ask = _Line(process.stdin, process.stdout)
-        self.folded_to = start
+        line = _Line(process.stdin, process.stdout)
+        self._handed_to = start
         try:
             while True:
                 self._grown.clear()
                 if len(self._window) and self._middle is None:
                     self._middle = _middle(start, self._window.start)
-                if self._middle and self.folded_to >= self._middle[0]:
+                if self._middle and self._is_at_middle and not self._handed:
                     await self._skip(self._middle[1])
-                if not await self._step(ask):
+                if len(self._handed) < AHEAD and await self._hand_on(line):
+                    continue
+                if self._handed:
+                    self._tell(self._handed.popleft(), await line.answer())
+                else:
                     await self._grown.wait()
         finally:
             await self.close()
@@ -114,39 +130,48 @@ class Folding:
                 process.kill()
         await process.wait()
 
+    @property
+    def _is_at_middle(self) -> bool:
+        return bool(self._middle and self._handed_to >= self._middle[0])
+
     async def _skip(self, offset: int) -> None:
         """Go on at the first line behind `offset`."""
         self._middle = ()
         offset += (await self._read(offset, PIECE)).find(b"\n") + 1
-        self.skipped = offset - self.folded_to
-        self.folded_to = offset
+        self.skipped = offset - self._handed_to
+        self._handed_to = offset
 
-    async def _step(self, ask: Callable[[object], Awaitable[Folded]]) -> bool:
-        """Fold one piece; False when there is none yet."""
+    async def _hand_on(self, line: _Line) -> bool:
+        """Give the process one piece; False when there is none yet, or answers have to come before it."""
+        if self._is_at_middle:
+            return False
         is_current = self._epoch == self._window.epoch
         begin, data = await self._next_piece(is_current=is_current)
         if data:
-            self.folded_to = begin + len(data)
-            more = not is_current or self.folded_to < self._window.end
-            self._tell(await ask(Feed(begin, data, time.monotonic(), more)))
-        elif not is_current:
+            self._handed_to = begin + len(data)
+            more = not is_current or self._handed_to < self._window.end
+            line.send(Feed(begin, data, time.monotonic(), more))
+        elif is_current or self._handed:  # marks of an epoch come before the next one clears them
+            return False
+        else:
             anew = self._resets.pop(0)
             self._marks.clear()
-            self._epoch, self.folded_to = self._epoch + 1, anew.offset
-            self._tell(await ask(anew))
-        return bool(data) or not is_current
+            self._epoch, self._handed_to = self._epoch + 1, anew.offset
+            line.send(anew)
+        self._handed.append(_Handed(self._epoch, self._handed_to))
+        return True
 
     async def _next_piece(self, *, is_current: bool) -> tuple[int, bytes]:
-        at = self.folded_to
+        at = self._handed_to
         if is_current and at < self._window.start:
             if data := await self._read(at, min(PIECE, self._window.start - at)):
                 return at, data
         return self._window.read(self._epoch, at, PIECE)
 
-    def _tell(self, folded: Folded) -> None:
+    def _tell(self, handed: _Handed, folded: Folded) -> None:
         self._marks.add(folded.marks)
-        is_current = self._epoch == self._window.epoch
-        behind = max(0, self._window.end - self.folded_to) if is_current else 0
+        is_current = handed.epoch == self._window.epoch
+        behind = max(0, self._window.end - handed.end) if is_current else 0
         if self._middle:
             behind -= self._middle[1] - self._middle[0]
         if folded.reading:
@@ -161,16 +186,18 @@ def _middle(start: int, tail: int) -> tuple[int, ...]:
 
 
 class _Line:
-    """Asks the process one thing after another."""
+    """Both ways to the process: it answers what it was sent, in that order."""
 
     def __init__(self, outgoing: asyncio.StreamWriter, incoming: asyncio.StreamReader) -> None:
         self._outgoing = outgoing
         self._incoming = incoming
 
-    async def __call__(self, message: object) -> Folded:
+    def send(self, message: object) -> None:
+        # Not waited for: who waits here does not read, and then it may wait for us. AHEAD is the limit.
+        self._outgoing.write(pack(message))
+
+    async def answer(self) -> Folded:
         try:
-            self._outgoing.write(pack(message))
-            await self._outgoing.drain()
             (length,) = HEAD.unpack(await self._incoming.readexactly(HEAD.size))
             answer: Any = pickle.loads(await self._incoming.readexactly(length))
         except (asyncio.IncompleteReadError, ConnectionError) as error:

@@ -11,6 +11,7 @@ from textual.screen import Screen
 from console.state.model import ConsoleState
 from console.tui.keys import table_of
 from console.tui.messages import DetailAsked
+from console.tui.painting import FrontCompositor
 from console.tui.text import as_line
 from console.tui.widgets.bars import ActionLine, HeaderBar, KeyBar
 from console.tui.widgets.panes import Panes
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from textual.app import ComposeResult
+    from textual.events import ScreenResume
 
     from console.tui.keys import KeyTable
     from console.tui.text import Line
@@ -34,6 +36,10 @@ class ConsoleScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._known = ConsoleState()
+        self._compositor = FrontCompositor()
+        if any(self.app._screen_stacks.values()):
+            # Made from the sheet as it stands: Textual would read all of it anew, twice, for a screen that is new.
+            self._css_update_count = self.app._css_update_count
         for key in self.table["pane"].keys:
             # In place of Textual's own: its screens take tab for the next widget.
             self._bindings.key_to_bindings[key] = [Binding(key, "app.invoke('pane')", "Pane", show=False)]
@@ -66,7 +72,9 @@ class ConsoleScreen(Screen[None]):
     def on_mount(self) -> None:
         self.watch(self.app, "state", self._take)
 
-    def on_screen_resume(self) -> None:
+    def on_screen_resume(self, event: ScreenResume) -> None:
+        # Looks that changed meanwhile are brought by the app; looking every rule up again is half of a switch.
+        event.refresh_styles = False
         self._draw()
 
     def perform(self, name: str) -> None:
@@ -78,6 +86,10 @@ class ConsoleScreen(Screen[None]):
             panes.first().next()
         else:
             self.focus_next()
+
+    def perform_with(self, name: str, argument: str) -> None:
+        """Do what a command of this screen names with what stood behind it: in the screens that take something."""
+        raise NotImplementedError
 
     @on(Table.Opened)
     def _detail(self, message: Table.Opened) -> None:
@@ -92,6 +104,8 @@ class ConsoleScreen(Screen[None]):
 
     def _draw(self) -> None:
         state = self._known
+        if not self.is_attached:  # the app closes, and what was to be mounted is not
+            return
         with self.app.batch_update():
             self.set_class(state.link.age_s > 0, "-stale")
             self.query_one(TabBar).show(state)
@@ -99,5 +113,3 @@ class ConsoleScreen(Screen[None]):
             self.query_one(ActionLine).show(state.action)
             self.query_one(KeyBar).show(state)
             self.show(state)
-            for panes in self.query(Panes):
-                panes.restrip()

@@ -5,17 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from console.errors import ConsoleError
+from console.errors import STARTED_READONLY, ConsoleError
 from console.tui.keys import KeyTable
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from console.paths import Paths
-
-STARTED_READONLY = "the console was started with --readonly"
-"""Said by an agent that was started so, too."""
-
 
 SAID = 3
 """Problems of a keymap that are said when the console opens; `keys check` says all."""
@@ -35,12 +31,15 @@ class Settings:
     """A name of `themes`; empty is the default, which NO_COLOR changes."""
     readonly: str = ""
     """Why every change is refused from the start; empty when it is not."""
+    mounts_ahead: bool = False
+    """Make the other screens while nothing happens, before they are looked at."""
 
 
 def read_settings(here: Paths, *, theme: str = "", readonly: bool = False) -> Settings:
     """Read what is kept in files. A broken keymap is a complaint, never an error: the console opens all the same."""
     table, complaints = _keys(here) if here.keys_file.exists() else (KeyTable(), ())
-    return Settings(table, complaints, here.command_history, theme, STARTED_READONLY if readonly else "")
+    forbids = STARTED_READONLY if readonly else ""
+    return Settings(table, complaints, here.command_history, theme, forbids, mounts_ahead=True)
 
 
 def _keys(here: Paths) -> tuple[KeyTable, tuple[str, ...]]:

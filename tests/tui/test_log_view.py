@@ -177,8 +177,8 @@ async def test_another_log_begins_anew():
 
 async def test_only_visible_rows_are_drawn(monkeypatch):
     drawn: list[int] = []
-    original = LogView.render_line
-    monkeypatch.setattr(LogView, "render_line", lambda self, y: (drawn.append(y), original(self, y))[1])
+    original = LogView._row
+    monkeypatch.setattr(LogView, "_row", lambda self, y, frame: (drawn.append(y), original(self, y, frame))[1])
     window = LineWindow()
     async with ViewApp().run_test(size=(40, 10)) as pilot:
         told(window, 0, 50_000)

@@ -37,6 +37,7 @@ class LogsScreen(ConsoleScreen):
     """The newest server's log, or a file that was asked for."""
 
     NAME = "logs"
+    AUTO_FOCUS = "LogView"
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "back", "No filter")]
 
     def __init__(self) -> None:
@@ -56,10 +57,6 @@ class LogsScreen(ConsoleScreen):
             classes="stacked -lines",
         )
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._desk.view.focus()
-
     @property
     def _desk(self) -> LogDesk:
         return self.query_one(LogDesk)
@@ -75,23 +72,31 @@ class LogsScreen(ConsoleScreen):
         if shown != self._shown:
             self._shown = shown
             self._show_shapes(log)
-            none = "nothing to draw yet: decode lines and cycle records make charts"
-            self.query_one(Charts).show(log.reading, none)
+            if VIEWS[self._at] == "charts":
+                none = "nothing to draw yet: decode lines and cycle records make charts"
+                self.query_one(Charts).show(log.reading, none)
 
-    def go_to(self, run_id: str, offset: int) -> None:
+    def go_to(self, run_id: str, offset: int, view: str = "lines") -> None:
         """Go to a byte of a server's log, as soon as that is followed and has come so far."""
         self._wish = run_id, offset
-        self._look_at(0)
+        self._look_at(VIEWS.index(view))
 
     def perform(self, name: str) -> None:
         if name == "log.view":
             self._look_at((self._at + 1) % len(VIEWS))
         elif self._desk.can_perform(name):
-            if VIEWS[self._at] != "lines" and not self.has_class("-wide"):
-                self._look_at(0)
+            self._show_lines()
             self._desk.perform(name)
         else:
             super().perform(name)
+
+    def perform_with(self, name: str, argument: str) -> None:
+        self._show_lines()
+        self._desk.answer(name, argument)
+
+    def _show_lines(self) -> None:
+        if VIEWS[self._at] != "lines" and not self.has_class("-wide"):
+            self._look_at(0)
 
     def action_back(self) -> None:
         self._desk.back()
@@ -127,7 +132,11 @@ class LogsScreen(ConsoleScreen):
         pane.retitle(f"Shapes {len(judged)}{f', {wrong} WRONG' if wrong else ''}{left_out}")
         table.show([row_of(*each) for each in judged], "no shape line yet: patch applied, EAGLE3_DEBUG=1, graphs off?")
         self._say_of_row()
-        found = flow(log.reading.rows, judge)
+        if VIEWS[self._at] == "shapes":
+            self._show_flow(log.reading.rows, log)
+
+    def _show_flow(self, rows: tuple[ShapeRow, ...], log: LogState) -> None:
+        found = flow(rows, judge_of(log.record))
         path = content(*flow_lines(found, is_narrow=self.size.width < NARROW))
         self.query_one("#flow", Status).say(path.append("\n").append(content(flow_trouble(found))))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from textual import on
 
 from console.state.events import ServerChosen
+from console.tui import own_actions
 from console.tui.messages import Happened
 from console.tui.screen import ConsoleScreen
 from console.tui.text import bar, memory, tone_of
@@ -22,18 +23,11 @@ if TYPE_CHECKING:
     from console.node.holders import Holder
     from console.node.verdict import GpuVerdict
     from console.state.model import ConsoleState, GpuState, RunbookState, Step
+    from console.tui.app import ConsoleApp
     from remote_agent.protocol import GpuSample, ServerRun
 
 NOT_READ = "not read yet"
 BAR_WIDTH = 10
-_SHOWN_ON = {
-    **dict.fromkeys(("free", "stop"), "node"),
-    **dict.fromkeys(("patch", "revert"), "patches"),
-    **dict.fromkeys(("launch", "shapes"), "logs"),
-    **dict.fromkeys(("probe", "compare"), "probe"),
-    "baseline": "runs",
-}
-"""The screen for each kind of step."""
 
 
 class NodeScreen(ConsoleScreen):
@@ -52,15 +46,37 @@ class NodeScreen(ConsoleScreen):
         )
 
     def perform(self, name: str) -> None:
-        if name == "runbook.open":
-            self.run_worker(self._open_step(), exclusive=True)
-        else:
+        if not name.startswith("runbook."):
             super().perform(name)
+        elif not self._sees_runbook():
+            return  # it is seen now, and the cursor is on a step
+        elif name in ("runbook.insert", "runbook.save"):
+            profile = self._known.profiles.selected
+            own_actions.command(self._whole, f"{name} {f'{profile}.yaml' if name == 'runbook.save' else ''}")
+        elif step := self.query_one("#runbook", Table).current:
+            self._do(name, step.key)
 
-    async def _open_step(self) -> None:
-        """Go to the screen that shows what the cursor's step did; a second step of a kind is called `probe-2`."""
-        if step := self.query_one("#runbook", Table).current:
-            await self.run_action(f"app.invoke('screen.{_SHOWN_ON[step.key.partition('-')[0]]}')")
+    def perform_with(self, name: str, argument: str) -> None:
+        self.query_one(Panes).activate("runbook-pane")
+        self._do(name, argument)
+
+    def _do(self, name: str, argument: str) -> None:
+        from console.tui import step_keys  # what knows the kinds of steps takes as long as the first frame
+
+        step_keys.do(self._whole, name, argument)
+
+    @property
+    def _whole(self) -> ConsoleApp:
+        return cast("ConsoleApp", self.app)
+
+    def _sees_runbook(self) -> bool:
+        """Bring the steps to the front, with the keyboard, where they were not seen."""
+        table = self.query_one("#runbook", Table)
+        if not table.region:
+            self.query_one(Panes).activate("runbook-pane")
+            self.call_after_refresh(table.focus)
+            return False
+        return True
 
     def show(self, state: ConsoleState) -> None:
         self._show_gpus(state)
@@ -97,13 +113,14 @@ class NodeScreen(ConsoleScreen):
         self.query_one("#servers", Table).show(rows, "no run record on this node" if state.node.facts else NOT_READ)
 
     def _show_runbook(self, state: ConsoleState) -> None:
-        book = state.runbook
-        done = sum(step.state in ("done", "skipped") for step in book.steps)
-        title = f"Runbook {done}/{len(book.steps)}" if book.steps else "Runbook"
-        self.query_one("#runbook-pane", Pane).retitle(title, book.profile)
+        book, steps = state.runbook, state.steps
+        done = sum(step.state in ("done", "skipped") for step in steps)
+        title = f"Runbook {done}/{len(steps)}" if steps else "Runbook"
+        walks = "" if book.steps or not steps else self.table.hint("{runbook} walks ")
+        self.query_one("#runbook-pane", Pane).retitle(title, f"{walks}{book.profile or state.profiles.selected}")
         table = self.query_one("#runbook", Table)
         table.show(
-            list(map(_step, book.steps)),
+            list(map(_step, steps)),
             self.table.hint(f"{{runbook}} walks {state.profiles.selected or 'the selected profile'}"),
         )
         self._follow_runbook(book, table)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from textual import on
 from textual.containers import Container, VerticalScroll
-from textual.widgets import Static
 
 from console.tui.screen import ConsoleScreen
 from console.tui.text import content, diff_line, paragraphs, tone_of
 from console.tui.widgets.panes import Pane
-from console.tui.widgets.status import Status
+from console.tui.widgets.status import Prose, Status
 from console.tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
@@ -27,19 +26,16 @@ class PatchesScreen(ConsoleScreen):
     """What P would change and X would take back."""
 
     NAME = "patches"
+    AUTO_FOCUS = "#files"
 
     def body(self) -> ComposeResult:
         yield Status("tree")
         yield Container(
             Pane("files-pane", "Files", _file_table(), short=True),
-            Pane("diff-pane", "Diff", VerticalScroll(Static(markup=False, id="diff"))),
+            Pane("diff-pane", "Diff", VerticalScroll(Prose("diff"))),
             id="patches",
             classes="stacked",
         )
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.query_one("#files").focus()
 
     def show(self, state: ConsoleState) -> None:
         patches = state.patches
@@ -55,7 +51,7 @@ class PatchesScreen(ConsoleScreen):
         file = next((each for each in self._known.patches.files if at and _key(each) == at.key), None)
         lines = map(diff_line, file.diff.splitlines()) if file else ()
         self.query_one("#diff-pane", Pane).retitle(f"Diff {file.path}" if file else "Diff")
-        self.query_one("#diff", Static).update(paragraphs(lines) if file and file.diff else content(_no_diff(file)))
+        self.query_one("#diff", Prose).say(paragraphs(lines) if file and file.diff else content(_no_diff(file)))
 
 
 def _file_table() -> Table:

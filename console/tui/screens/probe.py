@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.containers import Container, VerticalScroll
-from textual.widgets import Static
 
 from console.state.runs_state import RunsState
 from console.tui.screen import ConsoleScreen
@@ -14,7 +13,7 @@ from console.tui.widgets.drawing import Drawing
 from console.tui.widgets.number_table import number_table, numbers
 from console.tui.widgets.panes import Pane, Panes
 from console.tui.widgets.side_by_side import side_by_side
-from console.tui.widgets.status import Status
+from console.tui.widgets.status import Prose, Status
 from console.tui.widgets.sweep_desk import SweepDesk
 from console.tui.widgets.table import Column, Row, Table
 from console.units import format_percent
@@ -50,7 +49,7 @@ class ProbeScreen(ConsoleScreen):
                 Pane("numbers-pane", "Numbers", number_table()),
                 Pane("bars-pane", "Bars", VerticalScroll(Drawing("bars", side_by_side, RunsState()))),
                 Pane("differs-pane", "Differs", _difference_table()),
-                Pane("notes-pane", "Notes", VerticalScroll(Static(markup=False, id="notes"))),
+                Pane("notes-pane", "Notes", VerticalScroll(Prose("notes"))),
                 Pane("progress-pane", "Progress", Table("progress", Column("said", flex=True))),
                 name="probe",
             )
@@ -82,7 +81,7 @@ class ProbeScreen(ConsoleScreen):
         told = f"Differs {len(found)}{f', {undeclared} undeclared' if undeclared else ''}"
         self.query_one("#differs-pane", Pane).retitle(told)
         self.query_one("#differs", Table).show(list(map(_difference, found)), _why_no_differences(runs))
-        self.query_one("#notes", Static).update(paragraphs(_notes(runs)))
+        self.query_one("#notes", Prose).say(paragraphs(_notes(runs)))
 
     def _show_progress(self, state: ConsoleState) -> None:
         action = state.action

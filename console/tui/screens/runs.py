@@ -40,8 +40,12 @@ class RunsScreen(ConsoleScreen):
     """Every run can be made a side of the comparison on screen 5."""
 
     NAME = "runs"
+    AUTO_FOCUS = "#runs"
     DEFAULT_CSS = """
-    RunsScreen { #runs-prompt { height: 3; } #run-said { height: 1; text-wrap: nowrap; text-overflow: ellipsis; } }
+    RunsScreen {
+        #runs-prompt { height: 3; display: none; }
+        #run-said { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [("escape", "back", "No search")]
 
@@ -54,11 +58,6 @@ class RunsScreen(ConsoleScreen):
     def body(self) -> ComposeResult:
         yield Input(id="runs-prompt")
         yield Pane("runs-pane", "Runs", _run_table(), Status("run-said"))
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self._field.display = False
-        self._table.focus()
 
     @property
     def _table(self) -> Table:
@@ -93,6 +92,24 @@ class RunsScreen(ConsoleScreen):
                 self._own[name](self, self._current)
         else:
             super().perform(name)
+
+    def perform_with(self, name: str, argument: str) -> None:
+        """What stands behind a command: the run that is meant, the words to search, what is to stand on a run."""
+        self.show(self._known)
+        if name == "runs.search":
+            self._search = argument
+            self.show(self._known)
+        elif name in ("runs.tags", "runs.note"):
+            if run := self._current:
+                note = RunChange("note", run.run_id, argument)
+                tags = RunChange("tags", run.run_id, _tagged(run, argument))
+                self.post_message(RunChangeAsked(tags if name == "runs.tags" else note))
+        else:
+            if argument not in [row.key for row in self._table.rows]:
+                self._search = ""
+                self.show(self._known)
+            self._table.move_to(argument)
+            self.perform(name)
 
     def action_back(self) -> None:
         """Escape ends a prompt, then a search, then marks; without any it means what it means everywhere."""
@@ -185,6 +202,13 @@ class RunsScreen(ConsoleScreen):
         "runs.log": _log,
         "runs.delete": _delete,
     }
+
+
+def _tagged(run: RunView, words: str) -> str:
+    """The tags of a run with those that are named added, and those behind a minus taken off."""
+    named = words.replace(",", " ").split()
+    off = {word[1:] for word in named if word.startswith("-")}
+    return " ".join(tag for tag in dict.fromkeys((*run.tags, *(w for w in named if w[0] != "-"))) if tag not in off)
 
 
 def _run_table() -> Table:

@@ -35,6 +35,7 @@ _REST: tuple[Group, ...] = ("console", "look")
 """What must be found on a narrow screen comes first."""
 _PHASE_TONES: dict[str, Tone] = {
     "planning": "accent",
+    "planned": "warn",
     "running": "accent",
     "done": "ok",
     "failed": "error",
@@ -133,7 +134,8 @@ class ActionLine(Status):
             self.say(content(("nothing is running", "dim")))
             return
         said = action.outcome or (action.lines[-1] if action.lines else "")
-        self.say(content((f"{action.title}: {action.phase}", _PHASE_TONES[action.phase]), "  ", said))
+        phase = "waits for your answer to its plan" if action.phase == "planned" else action.phase
+        self.say(content((f"{action.title}: {phase}", _PHASE_TONES[action.phase]), "  ", said))
 
 
 def _node(state: ConsoleState) -> Iterator[Line | str]:
@@ -146,6 +148,8 @@ def _node(state: ConsoleState) -> Iterator[Line | str]:
         yield (" READ-ONLY", "warn")
     if state.node.ledger:
         yield from _dirty(state.node.ledger)
+    if state.node.locked_by:
+        yield (f" LOCKED by {state.node.locked_by}", "warn")
     if state.node.facts:
         yield (f" {state.node.facts.hostname}", "dim")
     if state.gpus.sample:

@@ -55,7 +55,9 @@ class LogDesk(Container):
         """What is looked at changed, or how far a search is."""
 
     def __init__(self) -> None:
-        super().__init__(Input(id="prompt"), LogView("log"))
+        self.view = LogView("log")
+        self._field = Input(id="prompt")
+        super().__init__(self._field, self.view)
         self.searching = ""
         """How far the search of the file is."""
         self._log = LogState()
@@ -63,14 +65,6 @@ class LogDesk(Container):
         self._sought = "log.error"
         self._typed = ""
         """The pattern that n and N look for."""
-
-    @property
-    def view(self) -> LogView:
-        return self.query_one(LogView)
-
-    @property
-    def _field(self) -> Input:
-        return self.query_one(Input)
 
     def show(self, log: LogState) -> None:
         """Take in what is new."""
@@ -119,8 +113,12 @@ class LogDesk(Container):
         message.stop()
         self._field.display = False
         self.view.focus()
+        self.answer(self._prompt, message.value)
+
+    def answer(self, prompt: str, typed: str) -> None:
+        """Do what a prompt is for, with what was typed; what is wrong with that is said."""
         try:
-            self._answer(self._prompt, message.value)
+            self._answer(prompt, typed)
         except ConsoleError as error:
             self._say(error)
 

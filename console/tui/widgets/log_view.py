@@ -6,7 +6,7 @@ time the log grows.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -35,6 +35,16 @@ GUTTER = 1
 SLICE_S = 0.01
 WHEEL = 3
 THUMB = "┃"
+
+
+class Frame(NamedTuple):
+    """What all rows of a frame share: to ask for it costs as much as a row."""
+
+    looks: Looks
+    width: int
+    room: int
+    """Cells of a line's text."""
+    thumb: range
 
 
 class LogView(Widget, can_focus=True):
@@ -224,8 +234,9 @@ class LogView(Widget, can_focus=True):
         if self.opacity < 1:
             return super().render_lines(crop)
         # There is no border, padding or tint: Textual's way through them is a quarter of the cost of a frame.
-        strips = [self.render_line(y) for y in crop.line_range]
-        if crop.column_span == (0, self.size.width):
+        frame = self._framed()
+        strips = [self._row(y, frame) for y in crop.line_range]
+        if crop.column_span == (0, frame.width):
             return strips
         return [strip.crop(*crop.column_span) for strip in strips]
 
@@ -234,22 +245,28 @@ class LogView(Widget, can_focus=True):
         super().notify_style_update()
 
     def render_line(self, y: int) -> Strip:
+        return self._row(y, self._framed())
+
+    def _framed(self) -> Frame:
         # Kept: a style that is looked up for each row costs more than the row.
-        looks = self._looks = self._looks or self._looked_up()
-        base = looks.base
-        if y >= len(self._shown):
-            return Strip.blank(self.size.width, base)
-        row, piece = self._shown[y]
+        self._looks = self._looks or self._looked_up()
+        width, height = self.size
+        return Frame(self._looks, width, max(1, width - GUTTER - 1), self._thumb_rows(max(1, height)))
+
+    def _row(self, y: int, frame: Frame) -> Strip:
+        looks, room = frame.looks, frame.room
         rows = self.port.rows
+        row, piece = self._shown[y] if y < len(self._shown) else (rows.end_row, 0)
         if not rows.first_row <= row < rows.end_row:
-            return Strip.blank(self.size.width, base)
+            return Strip.blank(frame.width, looks.base)
         line = rows.line(row)
         if self.is_wrapped:
             strip = line_strip(line, self._label(row), looks)
-            text = list(strip.crop_extend(piece * self._room, (piece + 1) * self._room, base))
+            text = list(strip.crop_extend(piece * room, (piece + 1) * room, looks.base))
         else:
-            text = seen_of(line, self._label(row), looks, self.left, self._room)
-        return Strip([self._gutter(row, line, looks), *text, self._thumb(y, looks)], GUTTER + self._room + 1)
+            text = seen_of(line, self._label(row), looks, self.left, room)
+        thumb = Segment(THUMB, looks.parts["thumb"]) if y in frame.thumb else Segment(" ", looks.base)
+        return Strip([self._gutter(row, line, looks), *text, thumb], GUTTER + room + 1)
 
     def on_resize(self) -> None:
         self.port.height = max(1, self.size.height)
@@ -278,15 +295,15 @@ class LogView(Widget, can_focus=True):
         mark = "◆" if is_marked and is_here else "●" if is_marked else "▌" if is_here else "┌" if is_anchor else " "
         return Segment(mark, looks.parts["cursor"])
 
-    def _thumb(self, y: int, looks: Looks) -> Segment:
+    def _thumb_rows(self, height: int) -> range:
+        """The rows that show which part of the log is seen."""
         rows = self.port.rows
-        count, height = len(rows), max(1, self.size.height)
+        count = len(rows)
         if count <= height or not self._shown:
-            return Segment(" ", looks.base)
-        first = (self._shown[0][0] - rows.first_row) * height // count
+            return range(0)
         size = max(1, height * height // count)
-        is_thumb = min(first, height - size) <= y < min(first, height - size) + size
-        return Segment(THUMB if is_thumb else " ", looks.parts["thumb"])
+        first = min((self._shown[0][0] - rows.first_row) * height // count, height - size)
+        return range(first, first + size)
 
     def _looked_up(self) -> Looks:
         base = self.rich_style

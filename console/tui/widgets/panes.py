@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from textual.containers import Container
-from textual.widgets import Static
 
 from console.tui.text import content
+from console.tui.widgets.status import Status
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -30,6 +30,8 @@ class Pane(Container):
         if (title, more) != (self.title, self.more):
             self.title, self.more = title, more
             self.border_title = content(f"{title} {more}".rstrip())
+            if isinstance(self.parent, Panes):
+                self.parent.restrip()
 
     def focus_inside(self) -> None:
         """Give the keyboard to the first widget that takes it."""
@@ -43,7 +45,7 @@ class Panes(Container):
     """Panes under a strip that only a narrow screen shows; `pinned` ones stand above it and are always seen."""
 
     def __init__(self, *panes: Pane, pinned: tuple[Pane, ...] = (), name: str | None = None) -> None:
-        super().__init__(*pinned, Static(markup=False, classes="strip"), *panes, id=name)
+        super().__init__(*pinned, Status(classes="strip"), *panes, id=name)
         self._panes = panes
         self._pinned = pinned
         self._at = -1
@@ -81,4 +83,4 @@ class Panes(Container):
                 parts += [(f"[{pane.title}]", "head"), (pane.more, "dim")]
             else:
                 parts.append((f" {pane.title} ", "dim"))
-        self.query_one(".strip", Static).update(content(*parts), layout=False)
+        self.query_one(".strip", Status).say(content(*parts))

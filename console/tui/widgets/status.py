@@ -1,8 +1,8 @@
-"""Text of a fixed height that is drawn anew only when it changed, and never moves anything else."""
+"""Text that is drawn anew only when it changed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.widgets import Static
 
@@ -13,8 +13,11 @@ if TYPE_CHECKING:
 class Status(Static):
     """Its height stands in the style sheet: a text that changes 20 times a second must not cost a layout."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(markup=False, id=name)
+    GROWS: ClassVar[bool] = False
+    """Is it as high as what it says?"""
+
+    def __init__(self, name: str | None = None, classes: str | None = None) -> None:
+        super().__init__(markup=False, id=name, classes=classes)
         self._said: tuple[object, ...] = ()
 
     def say(self, content: Content) -> None:
@@ -22,4 +25,10 @@ class Status(Static):
         said = (content.plain, *content.spans)
         if said != self._said:
             self._said = said
-            self.update(content, layout=False)
+            self.update(content, layout=self.GROWS)
+
+
+class Prose(Status):
+    """Paragraphs: what they say lays out what they stand in."""
+
+    GROWS = True

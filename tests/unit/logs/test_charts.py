@@ -28,6 +28,16 @@ def test_the_strict_rate_stands_beside_the_printed_one():
     assert [one.value for one in series.points("accept_rate")] == [0.54, 0.49, 0.45, 0.51, 0.45]
 
 
+def test_the_draft_tokens_are_looked_for_once_and_not_for_each_point(monkeypatch):
+    kept = history("cases/E04-first-window.log")
+    kept.stats.draft_tokens = None
+    told, asked = kept.stats.told_by_rates, []
+    monkeypatch.setattr(kept.stats, "told_by_rates", lambda: asked.append(1) or told())
+    assert len(kept.series.points("accept_len")) > 1
+    kept.series.points("strict_rate")
+    assert len(asked) == 1
+
+
 def test_the_first_window_after_idle_is_marked_in_throughput_alone():
     series = history("cases/E04-first-window.log").series
     assert [one.idle for one in series.points("gen_throughput")] == [True, False, False, False, False]

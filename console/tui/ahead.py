@@ -1,0 +1,34 @@
+"""Makes the screens: one that is looked at, and the others before they are."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import importlib
+from typing import TYPE_CHECKING, cast
+
+from console.tui.keys import SCREENS
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from console.tui.app import ConsoleApp
+
+AHEAD_S = 0.3
+"""Pause before each screen that is made before it is looked at: keys, frames and the connection come first."""
+
+
+def make(name: str) -> Screen[None]:
+    """Import a screen when it is first wanted."""
+    return cast("Screen[None]", importlib.import_module(f"console.tui.screens.{name}").SCREEN())
+
+
+async def make_all(app: ConsoleApp) -> None:
+    """Make every screen, so that the first look at one takes no longer than the second."""
+    for name in SCREENS:
+        await asyncio.sleep(AHEAD_S)
+        if not app.screen.is_attached:  # it closes
+            return
+        if name not in app._screen_stacks:
+            await app._init_mode(name)
+    gc.freeze()  # they stay: a collection that goes through all of them takes as long as three frames
