@@ -43,14 +43,20 @@ def verdicts(
 ) -> tuple[GpuVerdict, ...]:
     """Judge the GPUs of `gpus` (None: all) against what each reads with nobody on it, 0 where that was never seen."""
     chosen = [gpu for gpu in sample.gpus if gpus is None or gpu.index in gpus]
-    found = [_verdict(gpu, holders, gpu.memory_idle_bytes or 0) for gpu in chosen]
+    found = [_verdict(gpu, holders) for gpu in chosen]
     missing = sorted(set(gpus or ()) - {gpu.index for gpu in chosen})
     why = sample.reason or "the node does not list it"
     found += [GpuVerdict(index, "unknown", None, f"no reading: {why}") for index in missing]
     return tuple(found)
 
 
-def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict:
+def is_used(gpu: GpuSample) -> bool | None:
+    """Does it read more than with nobody on it? None where the driver does not tell."""
+    used = gpu.memory_used_bytes
+    return None if used is None else used > (gpu.memory_idle_bytes or 0) + TOLERANCE_BYTES
+
+
+def _verdict(gpu: GpuSample, holders: Sequence[Holder]) -> GpuVerdict:
     used = gpu.memory_used_bytes
     here = [holder for holder in holders if gpu.index in dict(holder.memory_by_gpu)]
     there = [holder for holder in here if gpu.index not in holder.watched]
@@ -61,7 +67,7 @@ def _verdict(gpu: GpuSample, holders: Sequence[Holder], idle: int) -> GpuVerdict
         return GpuVerdict(gpu.index, "held", used, "; ".join(_who(holder, gpu.index) for holder in mine))
     if gpu.mig:
         return GpuVerdict(gpu.index, "unknown", used, "MIG is on: the sum says nothing about its instances")
-    if used > idle + TOLERANCE_BYTES:
+    if is_used(gpu):
         return GpuVerdict(gpu.index, "held", used, _unseen(gpu.index, used, here))
     zombies = sum(map(_is_zombie, here))
     who = f"{zombies} zombies, harmless: not yet reaped" if zombies else "no process"

@@ -11,6 +11,7 @@ from console.state.events import (
     ActionDeclined,
     ActionFailed,
     ActionFinished,
+    ActionPlanned,
     ActionSaid,
     ActionStarted,
 )
@@ -27,6 +28,8 @@ def reduce(state: ActionState, event: Event) -> ActionState:
     match event:
         case ActionAsked(id, title):
             return ActionState(id, title, "planning")
+        case ActionPlanned():
+            return replace(state, phase="planned")
         case ActionDeclined():
             return ActionState()
         case ActionStarted():

@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.state.action_events import ActionAsked as ActionAsked
+from console.state.action_events import ActionCancelled as ActionCancelled
+from console.state.action_events import ActionDeclined as ActionDeclined
+from console.state.action_events import ActionFailed as ActionFailed
+from console.state.action_events import ActionFinished as ActionFinished
+from console.state.action_events import ActionPlanned as ActionPlanned
+from console.state.action_events import ActionSaid as ActionSaid
+from console.state.action_events import ActionStarted as ActionStarted
 from console.state.replay_state import ReplayMoved
 
 if TYPE_CHECKING:
@@ -104,55 +112,17 @@ class RunbookMoved:
 
 
 @dataclass(frozen=True, slots=True)
+class RunbookEdited:
+    """The user left a step out, put one in, or said where the walk begins; `skip`: ids of the steps left out."""
+
+    profile: str
+    steps: tuple[Step, ...]
+    skip: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunbookCleared:
     """The checklist was put away: the next walk begins at its first step."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActionAsked:
-    """An action was asked for and is being planned; nothing changes on the node yet."""
-
-    id: str
-    title: str
-
-
-@dataclass(frozen=True, slots=True)
-class ActionDeclined:
-    """The plan was shown and not confirmed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActionStarted:
-    """The plan was confirmed."""
-
-
-@dataclass(frozen=True, slots=True)
-class ActionSaid:
-    """The running action told one line."""
-
-    line: str
-
-
-@dataclass(frozen=True, slots=True)
-class ActionFinished:
-    """The action ended and was measured; `ok` False is a negative result."""
-
-    ok: bool
-    proof: str
-    lines: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ActionFailed:
-    """The action or its planning ended with an error; `unknown`: whether it was done is not known."""
-
-    message: str
-    unknown: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ActionCancelled:
-    """The user took the action back while it ran; what it had started stays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,8 +286,10 @@ Event = (
     | InventoryRead
     | ServerChosen
     | RunbookMoved
+    | RunbookEdited
     | RunbookCleared
     | ActionAsked
+    | ActionPlanned
     | ActionDeclined
     | ActionStarted
     | ActionSaid

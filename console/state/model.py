@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from remote_agent.protocol import Hello, LedgerEntry, NodeFacts, ServerRun, TelemetrySample
 
 StepName = Literal["waiting", "running", "done", "failed", "skipped"]
-Phase = Literal["idle", "planning", "running", "done", "failed", "unknown", "cancelled"]
+Phase = Literal["idle", "planning", "planned", "running", "done", "failed", "unknown", "cancelled"]
 Severity = Literal["error", "warn", "info"]
 
 
@@ -52,6 +52,12 @@ class NodeState:
     """Files of the node that are changed by us now: it is dirty while there is one."""
     readonly: str = ""
     """Why this console refuses every change; empty when it does not."""
+
+    @property
+    def locked_by(self) -> str:
+        """The operator of another console that changes the node just now; empty while none does."""
+        operator = self.facts.lock_holder.partition(",")[0] if self.facts else ""
+        return operator if operator != self.operator else ""
 
     @property
     def why_readonly(self) -> str:
@@ -86,6 +92,11 @@ class ServersState:
     def running(self) -> tuple[ServerRun, ...]:
         return tuple(run for run in self.runs if run.state in ("running", "starting"))
 
+    def running_of(self, profile: str) -> tuple[ServerRun, ...]:
+        """Those of a profile that run, the newest first."""
+        found = (run for run in self.running if (run.record.get("profile") or {}).get("name") == profile)
+        return tuple(reversed(tuple(found)))
+
     @property
     def newest_own(self) -> ServerRun | None:
         """The newest of this operator, ended or not."""
@@ -110,18 +121,34 @@ class Step:
     state: StepName = "waiting"
     proof: str = ""
     elapsed_s: float = 0.0
+    made: str = ""
+    """Id of the server or of the stored run that it made or read; empty where there is none."""
+
+    @property
+    def kind(self) -> str:
+        """What it does: the second step of a kind is called `probe-2`."""
+        return self.id.partition("-")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class RunbookState:
-    """The checklist of the last walk; without steps none was made."""
+    """The checklist that was edited or walked; without steps neither was done."""
 
     profile: str = ""
     steps: tuple[Step, ...] = ()
+    skip: tuple[str, ...] = ()
+    """Ids of the steps that the user left out."""
 
     @property
     def failed(self) -> Step | None:
         return next((step for step in self.steps if step.state == "failed"), None)
+
+    @property
+    def resumes_at(self) -> Step | None:
+        """The first step that is still to be done; None before a walk, and when nothing is left of it."""
+        has_begun = any(step.state in ("done", "failed") for step in self.steps)
+        left = (step for step in self.steps if step.state in ("waiting", "failed"))
+        return next(left, None) if has_begun else None
 
     @property
     def is_walking(self) -> bool:
@@ -142,7 +169,7 @@ class ActionState:
 
     @property
     def is_busy(self) -> bool:
-        return self.phase in ("planning", "running")
+        return self.phase in ("planning", "planned", "running")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +195,8 @@ class ProfileView:
     baseline: str = ""
     varies: tuple[str, ...] = ()
     problem: str = ""
+    steps: tuple[Step, ...] = ()
+    """Its own runbook, of which nothing is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +208,8 @@ class LaunchView:
     findings: tuple[Finding, ...] = ()
     wiring: tuple[str, ...] = ()
     """Which layer outputs are captured, and what the draft was trained on."""
+    beside: tuple[str, ...] = ()
+    """Servers of this profile that ran when it was planned: what was found is of one more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,3 +287,9 @@ class ConsoleState:
     log: LogState = field(default_factory=LogState)
     notices: NoticesState = field(default_factory=NoticesState)
     replay: ReplayState = field(default_factory=ReplayState)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The checklist as it stands, else the selected profile's own."""
+        current = self.profiles.current
+        return self.runbook.steps or (current.steps if current else ())

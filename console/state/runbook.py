@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from console.state.events import ActionCancelled, ActionFailed, ProfileSelected, RunbookCleared, RunbookMoved
+from console.state.events import (
+    ActionCancelled,
+    ActionFailed,
+    ProfileSelected,
+    RunbookCleared,
+    RunbookEdited,
+    RunbookMoved,
+)
 from console.state.model import RunbookState
 
 if TYPE_CHECKING:
@@ -16,7 +23,9 @@ if TYPE_CHECKING:
 def reduce(state: RunbookState, event: Event) -> RunbookState:
     match event:
         case RunbookMoved(profile, steps):
-            return RunbookState(profile, tuple(_with_old_proof(step, state) for step in steps))
+            return RunbookState(profile, tuple(_with_old_proof(step, state) for step in steps), state.skip)
+        case RunbookEdited(profile, steps, skip):
+            return RunbookState(profile, steps, skip)
         case RunbookCleared():
             return RunbookState()
         case ProfileSelected(name) if state.steps and name != state.profile and not state.is_walking:
@@ -32,7 +41,7 @@ def _with_old_proof(step: Step, before: RunbookState) -> Step:
     """A walk that resumes skips what was done: its proof is the one of then."""
     old = next((each for each in before.steps if each.id == step.id), None)
     if step.state == "skipped" and old and old.state in ("done", "skipped"):
-        return replace(step, proof=old.proof, elapsed_s=old.elapsed_s)
+        return replace(step, proof=old.proof, elapsed_s=old.elapsed_s, made=old.made)
     return step
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from console.actions import recover
 from console.actions.read_log import LogSource
 from console.errors import ConsoleError
+from console.node.verdict import is_used
 from console.remote import heartbeat
 from console.state.events import (
     AgentGreeted,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from console.remote.session import Link
     from console.tui.log_pick import LogPick
     from console.tui.stream import EventStream
-    from remote_agent.protocol import Hello
+    from remote_agent.protocol import Hello, TelemetrySample
 
 TELEMETRY_S = 1.0
 INVENTORY_S = 2.0
@@ -45,10 +46,12 @@ class Bridge:
         self._stream = stream
         self._session = node.agent.session
         self._wanted = asyncio.Event()
+        self._reading = asyncio.Lock()
         self._read = asyncio.Event()
         self._greeted: Hello | None = None
         self._came = asyncio.Event()
         self._told = ""
+        self._used: list[bool | None] = []
         self._picked = picked
         self._feed: LogFeed | None = None
         stream.put(NodeNamed(node.name, node.operator, node.simulated))
@@ -69,6 +72,11 @@ class Bridge:
     def reread(self) -> None:
         """Read the inventory now instead of at the next turn."""
         self._wanted.set()
+
+    async def read_node(self) -> None:
+        """Read the inventory, begun now: never beside another reading, which would then be told after a newer one."""
+        async with self._reading:
+            await readings.inventory(self._node, self._stream)
 
     def open_log(self, picked: LogPick) -> None:
         """Follow a log of the node from now on, or as soon as there is a link."""
@@ -148,10 +156,18 @@ class Bridge:
         async with contextlib.aclosing(self._node.agent.telemetry(TELEMETRY_S)) as samples:
             async for sample in samples:
                 self._stream.put(TelemetrySampled(sample))
+                self._watch_use(sample)
+
+    def _watch_use(self, sample: TelemetrySample) -> None:
+        """Who holds a GPU is read as soon as one begins or ceases to be used, not at the next turn."""
+        used = [is_used(gpu) for gpu in sample.gpus]
+        if used != self._used:
+            self._used = used
+            self.reread()
 
     async def _inventory(self) -> None:
         self._wanted.clear()
-        await readings.inventory(self._node, self._stream)
+        await self.read_node()
         self._stream.flush()
         self._read.set()
         self._read = asyncio.Event()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console.errors import UsageError
 from console.tui.keys import SCREENS
+from console.tui.runbook_edit import kinds_for
 from console.tui.themes import THEMES
 from console.validation import nearest
 
@@ -16,7 +19,10 @@ if TYPE_CHECKING:
     from console.state.model import ConsoleState
     from console.tui.keys import KeyTable
 
-Kind = Literal["", "screen", "profile", "server", "run", "log", "theme"]
+Files = Callable[[str], tuple[str, ...]]
+"""Local paths that what was typed may be the beginning of."""
+Free = Literal["words", "tags", "note", "pattern", "ranks", "time", "file", "insert"]
+Kind = Literal["", "screen", "profile", "server", "run", "theme", "node", "sweep", "step", "log", Free]
 
 TAKES: dict[str, Kind] = {
     "launch": "profile",
@@ -32,8 +38,41 @@ TAKES: dict[str, Kind] = {
     "theme": "theme",
     "screen": "screen",
     "select": "profile",
+    "nodes": "node",
+    "resume_sweep": "sweep",
+    "launch.edit": "profile",
+    "launch.fields": "profile",
+    "runs.search": "words",
+    "runs.mark": "run",
+    "runs.tags": "tags",
+    "runs.note": "note",
+    "runs.pin": "run",
+    "runs.log": "run",
+    "runs.delete": "run",
+    "log.filter": "pattern",
+    "log.ranks": "ranks",
+    "log.time": "time",
+    "log.save": "file",
+    "runbook.open": "step",
+    "runbook.log": "step",
+    "runbook.skip": "step",
+    "runbook.begin": "step",
+    "runbook.insert": "insert",
+    "runbook.save": "file",
 }
 """What may stand behind an action; without it the action means what is selected."""
+WORDS: dict[Kind, str] = {
+    "log": "a path on the node",
+    "words": "words that a run has",
+    "tags": "nightly -old: one is added, one is taken off",
+    "note": "text",
+    "pattern": "a regular expression, !first for the others",
+    "ranks": "0,2-3",
+    "time": "10:02:11, as the log prints it",
+    "file": "a local file that is not there yet",
+    "insert": "KIND at the end, KIND:STEP before that step",
+}
+"""What may be anything: how it is written."""
 NEEDS = ("screen", "select")
 """Words that are nothing without what they take."""
 ALIASES = {"log": "log.open", "q": "quit", "?": "help"}
@@ -73,7 +112,7 @@ def parse(line: str, table: KeyTable, state: ConsoleState) -> Said:
         raise UsageError(f"{word} takes nothing behind it", f"Enter {word} alone.")
     if not argument and action in NEEDS:
         raise UsageError(f"{word}: which {kind}?", _listed(choices(kind, state)))
-    if argument and kind != "log":
+    if argument and kind not in WORDS:
         _check(kind, argument, state)
     return Said(f"screen.{argument}") if action == "screen" else Said(action, argument)
 
@@ -90,20 +129,46 @@ def choices(kind: Kind, state: ConsoleState) -> tuple[str, ...]:
         "screen": SCREENS,
         "theme": tuple(THEMES),
         "profile": tuple(each.name for each in state.profiles.found),
+        "sweep": tuple(each.sweep_id for each in state.sweep.stored if not each.is_finished),
+        "tags": tuple(sorted({tag for each in state.runs.runs for tag in each.tags})),
+        "step": tuple(step.id for step in state.steps),
+        "insert": kinds_for(state),
         "server": tuple(run.run_id for run in state.servers.running),
         "run": tuple(run.run_id for run in state.runs.runs),
+        "node": tuple(tab.name for tab in state.nodes.tabs),
         "log": tuple(dict.fromkeys(run.log_path for run in reversed(state.servers.runs) if run.log_path)),
     }
     return known.get(kind, ())
 
 
-def complete(line: str, table: KeyTable, state: ConsoleState) -> tuple[str, ...]:
+def complete(line: str, table: KeyTable, state: ConsoleState, files: Files = lambda _typed: ()) -> tuple[str, ...]:
     """Return every line that `line` may be the beginning of: of its first word, else of what stands behind it."""
     word, space, argument = line.lstrip(": ").partition(" ")
     if not space:
         return tuple(each for each in words(table) if each.startswith(word))
-    kind = TAKES.get(ALIASES.get(word, word), "")
-    return tuple(f"{word} {each}" for each in choices(kind, state) if each.startswith(argument.lstrip()))
+    kind, argument = TAKES.get(ALIASES.get(word, word), ""), argument.lstrip()
+    found = [each for each in choices(kind, state) if each.startswith(argument)]
+    if kind == "tags":
+        found = _next_tags(argument, choices(kind, state))
+    elif kind == "insert" and ":" in argument:
+        before = (f"{argument.partition(':')[0]}:{name}" for name in choices("step", state))
+        found = [each for each in before if each.startswith(argument)]
+    elif kind == "file" or (kind == "log" and argument and _is_here(state)):
+        found += files(argument)
+    return tuple(f"{word} {each}" for each in dict.fromkeys(found))
+
+
+def _next_tags(argument: str, known: tuple[str, ...]) -> list[str]:
+    """The words before the last one stay; a tag may be taken off by a minus."""
+    before, space, last = argument.rpartition(" ")
+    sign = "-" if last.startswith("-") else ""
+    return [f"{before}{space}{sign}{tag}" for tag in known if tag.startswith(last.removeprefix(sign))]
+
+
+def _is_here(state: ConsoleState) -> bool:
+    """Are the node's files those of this machine?"""
+    facts = state.node.facts
+    return facts is not None and facts.hostname == platform.node()
 
 
 def extended(line: str, found: tuple[str, ...]) -> str:
@@ -138,7 +203,7 @@ def about(line: str, table: KeyTable, state: ConsoleState) -> str:
     if action not in table:
         return ""
     why, taken = table.why_not(action, state), TAKES.get(action, "")
-    told = f"{table[action].title}{f' [{taken}]' if taken else ''}"
+    told = f"{table[action].title}{f' [{WORDS.get(taken, taken)}]' if taken else ''}"
     return f"{told}: not now: {why}" if why else told
 
 

@@ -66,6 +66,11 @@ def _runs(name: str, key: str, title: str, why_not: WhyNot = reasons.always, sho
     return Key(f"runs.{name}", key, title, "look", why_not, ("runs",), short=short)
 
 
+def _step(name: str, key: str, title: str, why_not: WhyNot = reasons.no_edit, short: str = "") -> Key:
+    """A key of the runbook's steps."""
+    return Key(f"runbook.{name}", key, title, "look", why_not, ("node",), short)
+
+
 KEYS: tuple[Key, ...] = (
     *(Key(f"screen.{name}", str(number), name.capitalize(), "screens") for number, name in enumerate(SCREENS, 1)),
     Key("free", "F", "Free GPUs", "change", reasons.no_change, short="Free"),
@@ -80,9 +85,14 @@ KEYS: tuple[Key, ...] = (
     Key("resume_sweep", "U", "Take up the sweep", "change", reasons.no_resume, ("probe",), short="Resume"),
     Key("probe.sweep", "w", "Comparison, or sweeps", "look", screens=("probe",), short="Sweeps"),
     Key("clear", "c", "Clear checklist", "look", reasons.no_clear, ("node",), short="Clear"),
-    Key("runbook.open", "o", "Go to what the step did", "look", reasons.no_steps, ("node",), short="Step"),
+    _step("open", "o", "Go to what the step did", reasons.no_steps, short="Step"),
     Key("reread", "r", "Re-read", "look"),
     Key("pane", "tab", "Next pane", "look", short="Pane"),
+    _step("log", "v", "The step's part of the log", reasons.no_steps, short="Its log"),
+    _step("skip", "s", "Leave the step out, or not", short="Skip"),
+    _step("begin", "b", "Begin at the step", short="Begin"),
+    _step("insert", "i", "Put a step in", short="Insert"),
+    _step("save", "f", "Save the runbook as a file", reasons.no_save, short="Save"),
     _log("filter", "slash", "Filter the whole file", "Filter"),
     _log("follow", "space", "Pause, or follow again", short="Pause"),
     _log("view", "t", "Lines, shapes, charts", short="View"),
@@ -120,6 +130,7 @@ KEYS: tuple[Key, ...] = (
     Key("quit", "q", "Quit", "console"),
     Key("command", "colon", "Command line", "console", short="Command"),
     Key("palette", "ctrl+p", "Palette", "console"),
+    Key("nodes", "0", "All nodes", "console", reasons.one_node, short="All nodes"),
     Key("node.next", "right_square_bracket", "Next node", "console", reasons.one_node, short="Next node"),
     Key("node.previous", "left_square_bracket", "Previous node", "console", reasons.one_node, short="Previous"),
     Key("theme", "", "Theme: dark, light, ansi", "console", short="Theme"),

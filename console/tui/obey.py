@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console.state.events import ProfileSelected, ServerChosen
+from console.state.events import ProfileSelected, ServerChosen, SweepChosen
 from console.tui import themes
 from console.tui.commands import TAKES
 from console.tui.log_pick import LogPick
 from console.tui.messages import CompareAsked
+from console.tui.screen import ConsoleScreen
 
 if TYPE_CHECKING:
     from console.tui.app import ConsoleApp
     from console.tui.commands import Said
+
+
+ON_SCREEN = ("run", "words", "tags", "note", "pattern", "ranks", "time", "file", "step", "insert")
+"""What an action's screen takes in itself."""
 
 
 async def obey(app: ConsoleApp, said: Said) -> None:
@@ -23,7 +28,18 @@ async def obey(app: ConsoleApp, said: Said) -> None:
     if app.current_mode not in screens:
         await app.switch_mode(screens[0])
         app.go_to(screens[0])
-    app.action_invoke(said.action)
+    if said.argument and TAKES[said.action] in ON_SCREEN:
+        _invoke_with(app, said)
+    else:
+        app.action_invoke(said.action)
+
+
+def _invoke_with(app: ConsoleApp, said: Said) -> None:
+    """Let the screen do it with what was said, or say why not."""
+    if why := app.table.why_not(said.action, app.stream.state):
+        app.say(why, "warning", title=f"{app.table[said.action].title}: not now")
+    elif isinstance(app.screen, ConsoleScreen):
+        app.screen.perform_with(said.action, said.argument)
 
 
 def _is_done_by(app: ConsoleApp, said: Said) -> bool:
@@ -33,16 +49,21 @@ def _is_done_by(app: ConsoleApp, said: Said) -> bool:
         app.happened(ProfileSelected(said.argument))
     elif kind == "server":
         app.happened(ServerChosen(said.argument))
-    elif kind == "run":
+    elif said.action in ("runs.baseline", "runs.candidate"):
         _compare(app, said)
+        return True
+    elif kind == "sweep":
+        app.happened(SweepChosen(said.argument))
     elif kind == "log":
         app.go_to("logs")
         app.open_log(LogPick(said.argument))
+    elif kind == "node":
+        app.nodes.look_at([tab.name for tab in app.stream.state.nodes.tabs].index(said.argument))
     elif kind == "theme":
         app.theme = themes.textual_theme(said.argument)
     # An action looks at the state at once.
     app.stream.flush()
-    return kind in ("run", "log", "theme") or said.action == "select"
+    return kind in ("log", "node", "theme") or said.action == "select"
 
 
 def _compare(app: ConsoleApp, said: Said) -> None:

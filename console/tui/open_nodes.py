@@ -78,8 +78,12 @@ class OpenNodes:
         await asyncio.gather(*(node.connected.close() for node in self.all if node.connected))
 
     def step(self, by: int) -> None:
-        """Look at another one."""
-        self._at = (self._at + by) % len(self.all)
+        """Look at the next one, or the one before."""
+        self.look_at((self._at + by) % len(self.all))
+
+    def look_at(self, at: int) -> None:
+        """Look at the one in this place."""
+        self._at = at
         node = self.shown
         node.stream.put(NodesSeen(tuple(tab_of(each.state) for each in self.all), self._at))
         node.stream.flush()

@@ -114,11 +114,20 @@ async def _stop(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
     return Planned(tuple(plan.lines()), lambda say: stop_server.run(node, plan, say))
 
 
+def walk_request(state: ConsoleState) -> runbook.RunbookRequest:
+    """Return what is asked of a walk: the checklist as it stands, from the first step that is still to be done."""
+    profile, book = state.profiles.selected, state.runbook
+    if book.profile != profile or not book.steps:
+        return runbook.RunbookRequest(profile)
+    at, kinds = book.resumes_at, tuple(step.kind for step in book.steps)
+    return runbook.RunbookRequest(profile, start=at.id if at else None, steps=kinds, skip=book.skip)
+
+
 async def _runbook(node: Node, state: ConsoleState, emit: Emit) -> Planned:
-    profile = state.profiles.selected
-    failed = state.runbook.failed if state.runbook.profile == profile else None
-    plan = await runbook.plan(node, runbook.RunbookRequest(profile, start=failed.id if failed else None))
-    resumed = (f"resumes at {failed.id}, which failed (`clear` puts the checklist away)",) if failed else ()
+    request = walk_request(state)
+    profile, plan = request.profile, await runbook.plan(node, request)
+    again = f"resumes at {request.start}: what is before it stays as it is (`clear` puts the checklist away)"
+    resumed = (again,) if request.start else ()
 
     def show(steps: Sequence[runbook.Step]) -> None:
         emit(RunbookMoved(profile, translate.steps(steps)))

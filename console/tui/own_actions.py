@@ -80,7 +80,8 @@ def _palette(app: ConsoleApp) -> None:
     app.push_screen(make_palette())
 
 
-def _command(app: ConsoleApp) -> None:
+def command(app: ConsoleApp, begun: str = "") -> None:
+    """Open the command line, with a line that is begun already."""
     from console.tui.command_history import CommandHistory
     from console.tui.modals.command_line import CommandLine
 
@@ -92,7 +93,15 @@ def _command(app: ConsoleApp) -> None:
         if said:
             app.obey(said)
 
-    app.push_screen(CommandLine(app.table, lambda: app.stream.state, history), given)
+    app.push_screen(CommandLine(app.table, lambda: app.stream.state, history, begun), given)
+
+
+def _nodes(app: ConsoleApp) -> None:
+    from console.tui.modals.overview import OverviewModal
+
+    nodes = app.nodes
+    modal = OverviewModal(lambda: [each.state for each in nodes.all], nodes.all.index(nodes.shown))
+    app.push_screen(modal, lambda at: None if at is None else nodes.look_at(at))
 
 
 def _clear(app: ConsoleApp) -> None:
@@ -143,11 +152,12 @@ def _lock(app: ConsoleApp, reason: str) -> None:
 
 
 OWN: dict[str, Callable[[ConsoleApp], object]] = {
+    "nodes": _nodes,
     "node.next": lambda app: app.nodes.step(1),
     "node.previous": lambda app: app.nodes.step(-1),
     "help": _help,
     "palette": _palette,
-    "command": _command,
+    "command": command,
     "clear": _clear,
     "reread": _reread,
     "theme": _theme,

@@ -89,7 +89,8 @@ async def launch(node: Node, stream: EventStream, profile: str) -> None:
     except ConsoleError as error:
         stream.put(LaunchPlanFailed(profile, told(error)))
     else:
-        stream.put(LaunchPlanned(translate.launch_view(profile, plan)))
+        beside = tuple(run.run_id for run in stream.state.servers.running_of(profile))
+        stream.put(LaunchPlanned(translate.launch_view(profile, plan, beside)))
 
 
 async def tree(node: Node, stream: EventStream, profile: str) -> None:

@@ -28,9 +28,8 @@ def no_change(state: ConsoleState) -> str:
 
 def busy(state: ConsoleState) -> str:
     """An action is under way."""
-    if state.action.is_busy:
-        return f"{state.action.title} is {'being planned' if state.action.phase == 'planning' else 'running'}"
-    return ""
+    words = {"planning": "is being planned", "planned": "waits for your answer to its plan", "running": "is running"}
+    return f"{state.action.title} {words[state.action.phase]}" if state.action.is_busy else ""
 
 
 def one_node(state: ConsoleState) -> str:
@@ -91,6 +90,26 @@ def no_clear(state: ConsoleState) -> str:
 
 def no_steps(state: ConsoleState) -> str:
     return "" if state.runbook.steps else "there is no checklist"
+
+
+def no_edit(state: ConsoleState) -> str:
+    """The checklist cannot be changed, or kept as a file."""
+    book = state.runbook
+    if state.replay.source:
+        return f"a replay of {state.replay.source}: nothing is walked"
+    if book.is_walking:
+        return "the runbook is walked just now"
+    if not state.steps:
+        return "no profile is selected ({screen.launch} lists them), or it cannot be used"
+    other = book.steps and book.profile != state.profiles.selected
+    return f"the checklist is of {book.profile}: {{clear}} puts it away" if other else ""
+
+
+def no_save(state: ConsoleState) -> str:
+    """A file is written of a plan, and that is made with what the node tells."""
+    if why := no_edit(state):
+        return why
+    return "" if state.link.is_up else f"not connected: {state.link.name}"
 
 
 def no_lock(state: ConsoleState) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import traceback
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from console.state.events import (
     ActionDeclined,
     ActionFailed,
     ActionFinished,
+    ActionPlanned,
     ActionSaid,
     ActionStarted,
 )
@@ -23,7 +25,7 @@ from console.tui.operations import PLANS
 from console.tui.text import diff_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from textual.app import App
     from textual.worker import Worker
@@ -35,12 +37,24 @@ if TYPE_CHECKING:
 
 
 class Runner:
-    """Runs actions on a node for an app: `reread` is called when one has ended, however it did."""
+    """Runs actions on a node for an app.
 
-    def __init__(self, app: App[Any], node: Node, stream: EventStream, reread: Callable[[], None]) -> None:
+    `read_node` reads it anew before the end of one is told: an outcome must not stand beside what was before it.
+    `reread` is called when one has ended, however it did.
+    """
+
+    def __init__(
+        self,
+        app: App[Any],
+        node: Node,
+        stream: EventStream,
+        read_node: Callable[[], Awaitable[None]],
+        reread: Callable[[], None],
+    ) -> None:
         self._app = app
         self._node = node
         self._stream = stream
+        self._read_node = read_node
         self._reread = reread
         self._worker: Worker[None] | None = None
 
@@ -58,6 +72,7 @@ class Runner:
         try:
             self._refuse_readonly()
             planned = await PLANS[key.id](self._node, self._stream.state, self._stream.put)
+            self._put(ActionPlanned())
             answer: bool | None = await self._app.push_screen_wait(_modal(self._title(key), key, planned))
             self._keep_plan(key, planned, is_confirmed=bool(answer))
             if not answer:
@@ -65,11 +80,14 @@ class Runner:
                 return
             self._refuse_readonly()
             self._put(ActionStarted())
-            self._finish(key, await planned.run(lambda line: self._stream.put(ActionSaid(line))))
+            outcome = await planned.run(lambda line: self._stream.put(ActionSaid(line)))
+            await self._measured()
+            self._finish(key, outcome)
         except asyncio.CancelledError:
             self._put(ActionCancelled())
             raise
         except ConsoleError as error:
+            await self._measured()
             self._put(ActionFailed(error.message, unknown=isinstance(error, NodeLost)))
             self._app.push_screen(ErrorModal(f"{key.title} failed", error.message, error.hint, error.detail))
         except Exception as error:  # noqa: BLE001 - the worker's boundary: a bug must not take the console down
@@ -78,6 +96,10 @@ class Runner:
         finally:
             self._worker = None
             self._reread()
+
+    async def _measured(self) -> None:
+        with contextlib.suppress(ConsoleError):  # the header says that there is no connection
+            await self._read_node()
 
     def _refuse_readonly(self) -> None:
         """Whoever started this: nothing is changed by a read-only console. Raises Refused."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console.actions import runbook
 from console.errors import UsageError
 from console.launch.command import shell_line
 from console.launch.loader import resolve
@@ -12,7 +13,6 @@ from console.state.model import Finding, LaunchView, PatchFile, ProfileView, Ste
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from console.actions import runbook
     from console.actions.apply_patch import PatchPlanView
     from console.actions.launch_server import LaunchPlan
     from console.launch.library import Library
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
 
 def steps(found: Iterable[runbook.Step]) -> tuple[Step, ...]:
-    return tuple(Step(each.id, each.title, each.state, each.proof, each.elapsed_s) for each in found)
+    return tuple(Step(e.id, e.title, e.state, e.proof, e.elapsed_s, e.made) for e in found)
 
 
-def launch_view(profile: str, plan: LaunchPlan) -> LaunchView:
+def launch_view(profile: str, plan: LaunchPlan, beside: tuple[str, ...] = ()) -> LaunchView:
+    """`beside`: the servers of this profile that ran then."""
     findings = tuple(Finding(each.rule, each.severity, each.message, each.hint) for each in plan.findings)
     command = tuple(shell_line(plan.command, wrap=True).splitlines())
-    return LaunchView(profile, command, findings, tuple(plan.examination.wiring()))
+    return LaunchView(profile, command, findings, tuple(plan.examination.wiring()), beside)
 
 
 def patch_files(plan: PatchPlanView, overlay: OverlayInfo | None = None) -> tuple[PatchFile, ...]:
@@ -53,4 +54,5 @@ def profile_view(name: str, source: str, library: Library) -> ProfileView:
         speculative=profile.speculative.algorithm if profile.speculative else "",
         baseline=profile.baseline.profile if profile.baseline else "",
         varies=profile.baseline.varies if profile.baseline else (),
+        steps=steps(runbook.checklist(profile)),
     )

@@ -60,7 +60,7 @@ def ping(node: Node, request: Request) -> None:
 @method()
 def facts(node: Node, request: Request) -> NodeFacts:
     fallback = node.state_path or "/tmp"
-    _path, scope = lock.node_lock_path(node.options.lock_dir, state_dir.machine_id(), fallback)
+    path, scope = lock.node_lock_path(node.options.lock_dir, state_dir.machine_id(), fallback)
     return NodeFacts(
         hostname=socket.gethostname(),
         user=processes.user_name(os.geteuid()),
@@ -79,6 +79,7 @@ def facts(node: Node, request: Request) -> NodeFacts:
         gpu_source=node.gpu.name,
         gpu_source_reason=node.gpu.reason,
         pid_namespace=processes.pid_namespace(os.getpid()),
+        lock_holder=lock.holder(path),
     )
 
 

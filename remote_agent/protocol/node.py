@@ -76,6 +76,8 @@ class NodeFacts:
     gpu_source_reason: str
     pid_namespace: Optional[int] = None
     """Inode of the agent's own; 4026531836 is the host's first one (Linux, PROC_PID_INIT_INO)."""
+    lock_holder: str = ""
+    """Who holds the writer lock just now, and for what; empty while nobody does."""
 
 
 @dataclass(frozen=True)

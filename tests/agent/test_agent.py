@@ -256,8 +256,11 @@ async def test_a_held_lock_names_its_holder(connect, tmp_path):
             fcntl.flock(file, fcntl.LOCK_EX)
             file.write(json.dumps({"operator": "eva@desk", "doing": "servers.launch", "pid": 7, "host": "h"}))
             file.flush()
+            assert (await agent.facts()).lock_holder == "eva@desk, servers.launch (agent pid 7 on h)"
             with pytest.raises(NodeRefused, match=r"eva@desk, servers.launch \(agent pid 7 on h\)"):
                 await agent.terminate([], 1.0, lambda _p: None)
+        (tmp_path / name).unlink()
+        assert not (await agent.facts()).lock_holder
 
 
 async def test_following_reads_on_after_truncation_and_replacement(connect, tmp_path):

@@ -16,13 +16,14 @@ from console.actions.node import Node
 from console.cli._nodes import make_node
 from console.cli._shared import Options
 from console.config import NodeConfig
+from console.errors import STARTED_READONLY
 from console.launch.library import Library
 from console.node.free_plan import FreeRequest
 from console.remote.agent import Agent
 from console.remote.session import Link
 from console.store.journal import Journal
 from console.tui.app import ConsoleApp
-from console.tui.settings import STARTED_READONLY, Settings
+from console.tui.settings import Settings
 from tests.tui.driver import Driver
 
 if TYPE_CHECKING:

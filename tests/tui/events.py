@@ -142,7 +142,7 @@ def _profiles() -> Iterator[Event]:
         "kimi-k2.5-eagle3-debug",
     )
     findings = (Finding("port-in-use", "error", "port 8000 is taken by pid 77", "Stop it, or --set port=8001."),)
-    yield events.LaunchPlanned(LaunchView("kimi-k2.5-eagle3-debug", COMMAND, findings))
+    yield events.LaunchPlanned(LaunchView("kimi-k2.5-eagle3-debug", COMMAND, findings, beside=(RUN_ID,)))
 
 
 def _runs() -> Iterator[Event]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,9 +15,12 @@ from hypothesis import strategies as st
 
 from console.errors import UsageError
 from console.state.model import ProfilesState, ProfileView, ServersState
+from console.state.runs_state import RunsState
 from console.tui.command_history import LIMIT, CommandHistory, masked
 from console.tui.commands import Said, about, complete, extended, offers, parse, words
 from console.tui.keys import KEYS, KeyTable
+from console.tui.local_files import local_files
+from tests.tui.events import FACTS, stored
 from tests.tui.test_keys import READY
 from tests.unit.state.samples import run
 
@@ -25,7 +29,10 @@ if TYPE_CHECKING:
 
 TABLE = KeyTable()
 PROFILES = ProfilesState((ProfileView("kimi-baseline", ""), ProfileView("kimi-eagle3", "")), "kimi-baseline")
-STATE = replace(READY, profiles=PROFILES, servers=ServersState((run("r1", "me"), run("r2", "you")), operator="me"))
+RUNS = RunsState((replace(stored("a1", "kimi", 1.0, None), tags=("nightly", "new")), stored("b2", "kimi", 2.0, None)))
+STATE = replace(
+    READY, profiles=PROFILES, servers=ServersState((run("r1", "me"), run("r2", "you")), operator="me"), runs=RUNS
+)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +49,12 @@ STATE = replace(READY, profiles=PROFILES, servers=ServersState((run("r1", "me"),
         ("log /logs/a file with blanks.log", Said("log.open", "/logs/a file with blanks.log")),
         ("log", Said("log.open")),
         ("theme light", Said("theme", "light")),
+        ("runs.tags nightly -old", Said("runs.tags", "nightly -old")),
+        ("runs.note  after the driver update ", Said("runs.note", "after the driver update")),
+        ("runs.pin b2", Said("runs.pin", "b2")),
+        ("log.filter !a  b", Said("log.filter", "!a  b")),
+        ("log.save /tmp/a b.log", Said("log.save", "/tmp/a b.log")),
+        ("launch.edit kimi-eagle3", Said("launch.edit", "kimi-eagle3")),
         ("q", Said("quit")),
         ("?", Said("help")),
     ],
@@ -60,7 +73,8 @@ def test_what_is_understood(line: str, said: Said) -> None:
         ("screen", "screen: which screen?", "There are: node, logs, launch, patches, probe, runs."),
         ("screen lgos", "no screen is called 'lgos'", "Nearest: logs."),
         ("stop r9", "no server is called 'r9'", "There are: r1, r2."),
-        ("runs.baseline x", "no run is called 'x'", "There is none."),
+        ("runs.pin b9", "no run is called 'b9'", "There are: a1, b2."),
+        ("nodes x", "no node is called 'x'", "There is none."),
         ("theme neon", "no theme is called 'neon'", "There are: dark, light, ansi."),
         ("reread now", "reread takes nothing behind it", "Enter reread alone."),
     ],
@@ -96,6 +110,10 @@ def test_every_action_is_a_word():
         ("screen l", ("screen logs", "screen launch"), "screen l"),
         ("log ", ("log /x.log",), "log /x.log"),
         ("reread x", (), "reread x"),
+        ("runs.pin ", ("runs.pin a1", "runs.pin b2"), "runs.pin "),
+        ("runs.tags n", ("runs.tags new", "runs.tags nightly"), "runs.tags n"),
+        ("runs.tags x -ni", ("runs.tags x -nightly",), "runs.tags x -nightly"),
+        ("runs.note n", (), "runs.note n"),
         ("zz", (), "zz"),
     ],
 )
@@ -109,11 +127,31 @@ def replace_log(server, path: str):
     return replace(server, log_path=path)
 
 
+def test_local_files_are_offered_where_a_file_is_taken(tmp_path: Path) -> None:
+    for name in ("one.log", "other.txt", ".hidden"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "folder").mkdir()
+
+    def found(line: str) -> tuple[str, ...]:
+        return complete(line, TABLE, STATE, local_files)
+
+    assert found(f"log.save {tmp_path}/") == tuple(
+        f"log.save {tmp_path}/{name}" for name in ("folder/", "one.log", "other.txt")
+    )
+    assert found(f"log.save {tmp_path}/o") == (f"log.save {tmp_path}/one.log", f"log.save {tmp_path}/other.txt")
+    assert found(f"log.save {tmp_path}/.h") == (f"log.save {tmp_path}/.hidden",)
+    assert found(f"log.save {tmp_path}/nowhere/") == ()
+    assert found(f"log {tmp_path}/o") == (), "another machine's files are not those of this one"
+    here = replace(STATE, node=replace(STATE.node, facts=replace(FACTS, hostname=socket.gethostname())))
+    assert complete(f"log {tmp_path}/on", TABLE, here, local_files) == (f"log {tmp_path}/one.log",)
+
+
 def test_what_a_word_does_is_said_and_why_it_does_not_now():
     assert about("launch kimi", TABLE, STATE) == "Launch [profile]"
     assert about("clear", TABLE, STATE) == "Clear checklist: not now: there is no checklist"
     assert about("unlock", TABLE, STATE) == "Allow changes again: not now: it is not read-only"
     assert about("lau", TABLE, STATE) == ""
+    assert about("runs.tags", TABLE, STATE) == "Tags [nightly -old: one is added, one is taken off]"
 
 
 def test_everything_is_offered_with_what_it_takes_and_why_it_cannot_be():
@@ -123,6 +161,8 @@ def test_everything_is_offered_with_what_it_takes_and_why_it_cannot_be():
     assert found["clear"].why == "there is no checklist"
     assert found["select kimi-eagle3"].title == "Select kimi-eagle3"
     assert not found["log.filter"].is_here
+    assert found["runs.pin b2"].title == "Pin as baseline, or unpin b2"
+    assert found["runs.tags new"].title == "Tags new"
     for line in found:
         parse(line, TABLE, STATE)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from console.state import events
 from console.state.model import Finding, LaunchView, PatchFile, ProfileView, Step
 from console.tui.keys import SCREENS
@@ -19,7 +21,9 @@ def hostile() -> list[events.Event]:
         *busy(),
         events.NodeNamed(HOSTILE, HOSTILE, False),
         events.LinkChanged("heartbeat-missed", HOSTILE),
-        events.InventoryRead(FACTS, telemetry(0, 8 << 30), holders, (server,), 0, HOSTILE),
+        events.InventoryRead(
+            replace(FACTS, lock_holder=HOSTILE), telemetry(0, 8 << 30), holders, (server,), 0, HOSTILE
+        ),
         *Log(sample(f"{HOSTILE}\n")).events(path=HOSTILE),
         events.ProfilesListed((ProfileView(HOSTILE, "", HOSTILE, (HOSTILE,), HOSTILE),), HOSTILE),
         events.ProfileSelected(HOSTILE),

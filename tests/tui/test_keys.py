@@ -94,6 +94,7 @@ def test_a_ready_node_can_be_changed(name: str) -> None:
         ),
         (replace(READY, action=ActionState("x", "Launch", "running")), "Launch is running"),
         (replace(READY, action=ActionState("x", "Launch", "planning")), "Launch is being planned"),
+        (replace(READY, action=ActionState("x", "Launch", "planned")), "Launch waits for your answer to its plan"),
     ],
 )
 def test_why_nothing_can_be_changed(name: str, state: ConsoleState, why: str) -> None:

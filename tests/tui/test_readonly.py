@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from console.errors import STARTED_READONLY
 from console.state import events
 from console.tui.keys import KEYS
 from console.tui.modals.plan import PlanModal
 from console.tui.modals.typed import TypedModal
-from console.tui.settings import STARTED_READONLY, Settings
+from console.tui.settings import Settings
 from remote_agent.protocol import AgentError
 from tests.tui.events import busy
 from tests.tui.test_command_line import entered
@@ -88,7 +89,7 @@ async def test_the_agent_of_a_read_only_console_refuses_and_after_the_unlock_doe
     async with demo.open(readonly=True) as driver:
         session = driver.node.agent.session
         assert session.hello.readonly
-        with pytest.raises(AgentError, match="read-only: the console was started with --readonly"):
+        with pytest.raises(AgentError, match=f"read-only: {STARTED_READONLY}"):
             await session.call("servers.stop", {"run_id": "x"})
         # Whoever came by what the keys refuse: the runner refuses it too.
         driver.app.connected.start(replace(driver.app.table["free"]))

@@ -9,6 +9,7 @@ import pytest
 from console.state import events
 from console.store import Journal
 from tests.tui.events import busy
+from tests.tui.test_command_line import entered
 from tests.unit.probe.runs import SPECULATIVE, line, stored
 from tests.unit.state.samples import run, telemetry
 
@@ -54,6 +55,26 @@ async def test_runs_are_compared_pinned_deleted_and_brought_back(filled, unreach
     with Journal(filled) as journal:
         kept = [each.request for each in journal.list_actions(verb="compare")]
     assert {"baseline": "r1", "candidate": "r3", "varies": []} in kept
+
+
+async def test_commands_take_their_run_and_their_words_in_the_line(filled, unreached):
+    async with unreached() as driver:
+        await until_driven(driver, "runs.pin r2")
+        await driver.until(lambda: [run.run_id for run in driver.state.runs.runs if run.pinned] == ["r2"])
+        await until_driven(driver, "runs.tags nightly new")
+        await until_driven(driver, "runs.tags pr/12 -new")
+        await until_driven(driver, "runs.note after the driver update")
+        await driver.until(lambda: driver.state.runs.runs[1].note == "after the driver update")
+        assert set(driver.state.runs.runs[1].tags) == {"nightly", "pr/12"}, "of the run that the cursor is on"
+        await until_driven(driver, "runs.search driver")
+        await driver.until_shown("Runs 1 of 3 with driver")
+        await until_driven(driver, "runs.delete r3")
+        await until_runs(driver, "r2", "r1")
+
+
+async def until_driven(driver, line):
+    await entered(driver, line)
+    await driver.until(lambda: not any(worker.group == "command" for worker in driver.app.workers))
 
 
 @pytest.mark.slow

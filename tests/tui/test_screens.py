@@ -126,7 +126,8 @@ async def test_what_goes_wrong_beside_an_action_is_noticed_once(forced):
 
 async def test_a_launch_that_nothing_stands_against_is_shown_with_its_command(forced):
     async with forced() as driver:
-        await driver.put(*busy(), events.LaunchPlanned(LaunchView("kimi-k2.5-eagle3-debug", ("python -m x",))))
+        view = LaunchView("kimi-k2.5-baseline", ("python -m x",))
+        await driver.put(*busy(), events.ProfileSelected(view.profile), events.LaunchPlanned(view))
         await driver.press("3")
         await driver.pilot.pause()
         assert "no finding: nothing stands against this launch" in driver.screen()

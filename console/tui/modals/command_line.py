@@ -11,6 +11,7 @@ from textual.widgets import Input, Static
 
 from console.errors import ConsoleError
 from console.tui.commands import MAX_LINE, Said, about, complete, extended, parse
+from console.tui.local_files import local_files
 from console.tui.text import content
 from console.tui.widgets.status import Status
 
@@ -38,8 +39,11 @@ class CommandLine(ModalScreen[Said]):
         ("down", "recall(1)", "Later"),
     ]
 
-    def __init__(self, table: KeyTable, state: Callable[[], ConsoleState], history: CommandHistory) -> None:
+    def __init__(
+        self, table: KeyTable, state: Callable[[], ConsoleState], history: CommandHistory, begun: str = ""
+    ) -> None:
         super().__init__()
+        self._begun = begun
         self._table = table
         self._state = state
         self._history = history
@@ -62,6 +66,7 @@ class CommandLine(ModalScreen[Said]):
     def on_mount(self) -> None:
         self._history.read()
         self._field.focus()
+        self._put(self._begun)
         self._say()
         # Behind every key that came before there was a field.
         self.call_later(self._begin)
@@ -94,7 +99,7 @@ class CommandLine(ModalScreen[Said]):
             at = (self._turn.index(line) + 1) % len(self._turn) if line in self._turn else 0
             self._put(self._turn[at])
             return
-        found = complete(line, self._table, self._state())
+        found = complete(line, self._table, self._state(), local_files)
         self._turn = found if len(found) > 1 else ()
         self._put(extended(line, found) if found else line)
 
@@ -121,7 +126,7 @@ class CommandLine(ModalScreen[Said]):
             self._turn, self._shown = (), ""
         state = self._state()
         told = about(line, self._table, state)
-        found = self._turn if line in self._turn[1:] else complete(line, self._table, state)
+        found = self._turn if line in self._turn[1:] else complete(line, self._table, state, local_files)
         may = "  ".join(each.rpartition(" ")[2] if " " in line.lstrip() else each for each in found)
         self._status.say(content((may or "nothing known begins so", "dim")).append("\n").append(content(told)))
 

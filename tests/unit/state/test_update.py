@@ -43,7 +43,13 @@ CASES: list[tuple[str, Any, events.Event, Any]] = [
         events.ActionAsked("free", "Free"),
         ActionState("free", "Free", "planning"),
     ),
-    ("action", ActionState("free", "Free", "planning"), events.ActionDeclined(), ActionState()),
+    (
+        "action",
+        ActionState("free", "Free", "planning"),
+        events.ActionPlanned(),
+        ActionState("free", "Free", "planned"),
+    ),
+    ("action", ActionState("free", "Free", "planned"), events.ActionDeclined(), ActionState()),
     (
         "action",
         ActionState("free", "Free", "planning"),
@@ -195,6 +201,22 @@ def test_verdicts_follow_readings_and_holders():
     state = fold(state, [events.InventoryRead(None, telemetry(0, 0), (), (), 2, "")])  # type: ignore[arg-type]
     assert [each.state for each in state.gpus.verdicts] == ["free"]
     assert state.gpus.unreadable_pids == 2
+
+
+def test_memory_that_is_read_alone_frees_and_takes_no_gpu():
+    """Holders are read with the next inventory: until then one reading stands, not a half of each of two."""
+    state = fold(ConsoleState(), [events.InventoryRead(None, telemetry(0, 0), (), (), 0, "")])  # type: ignore[arg-type]
+    state = fold(state, [events.TelemetrySampled(telemetry(0, 8 << 30))])
+    assert [(each.state, each.memory_used_bytes) for each in state.gpus.verdicts] == [("free", 0)]
+    assert state.gpus.sample == telemetry(0, 8 << 30)
+    state = fold(state, [events.TelemetrySampled(telemetry(0, 1))])
+    assert state.gpus.verdicts[0].memory_used_bytes == 1
+
+
+def test_a_reading_that_was_overtaken_changes_nothing():
+    new = replace(telemetry(0, 0), at=9.0)
+    state = fold(ConsoleState(), [events.InventoryRead(None, new, (), (), 0, "")])  # type: ignore[arg-type]
+    assert REDUCERS["gpus"](state.gpus, events.TelemetrySampled(telemetry(0, 8 << 30))) is state.gpus
 
 
 def test_a_missing_reading_is_unknown_and_never_free():
