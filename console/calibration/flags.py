@@ -84,7 +84,7 @@ def flags_for(profile: Profile, folder: str, spec: PairSpec, wired: Wired) -> Fl
     sets = [f"{key}=" for key, _why in dropped]
     sets += [f"{key}=" for key in _OF_THE_RECORD]
     sets += [
-        f"model_path={folder}/target",
+        f"model_path={folder}/{wired.target}",
         f"speculative.draft_model_path={folder}/{wired.folder}",
         *(f"speculative.{key}={value}" for key, value in chain.items()),
         f"training.capture_layer_outputs={list(spec.trained)}",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING
 
+from console.calibration.table import LOST, blind_where
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -13,8 +15,6 @@ if TYPE_CHECKING:
 _OTHERS = {
     "d2t-not-applied": "d2t is not applied: the draft's rows are taken for the target's token ids",
     "attention-finds-nothing": "the draft's attention finds nothing: its positions, rotary embedding or KV cache",
-    "attention-in-the-first-step-only": "the draft's attention is lost after its first step: positions or KV cache of "
-    "drafted tokens",
     "algorithm-eagle": "--speculative-algorithm EAGLE with an EAGLE-3 draft",
     "nothing-captured": "nothing is captured: use_aux_hidden_state is false, or the hook is never called",
     "graphs-replay-default": "CUDA graphs replay a verify with the default ids",
@@ -31,7 +31,7 @@ _SWAPS |= {(2, 1, 0): "slots 0 and 2 of fc swapped"}
 def name(found: Prediction, trained: Sequence[int]) -> str:
     """The wiring in words."""
     if found.outputs is None:
-        return _OTHERS.get(found.other) or f"as trained, but {found.other.removeprefix('steps-')} draft steps"
+        return _other(found.other)
     return _slots(found.outputs, tuple(trained))
 
 
@@ -52,6 +52,16 @@ def lines(table: Table, hist: Sequence[int]) -> Iterator[str]:
     if found[0].is_lost:
         yield f"total loss: {len(found)} wirings give this, and it does not tell them apart"
     yield from names(found, table.trained)
+
+
+def _other(fault: str) -> str:
+    where = blind_where(fault)
+    if where:
+        return f"the target's attention finds nothing, or other tokens, {where}: positions, rope, KV cache or MLA"
+    if fault.startswith(LOST):
+        step = fault.removeprefix(LOST)
+        return f"the draft's attention is lost after step {step}: positions or KV cache of drafted tokens"
+    return _OTHERS.get(fault) or f"as trained, but {fault.removeprefix('steps-')} draft steps"
 
 
 def _slots(outputs: tuple[int, ...], trained: tuple[int, ...]) -> str:

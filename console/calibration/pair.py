@@ -39,7 +39,7 @@ class PairSpec:
     """Share of tokens whose successor the draft knows."""
     draft_vocab: int = LIVE_TOKENS
     looks_back: bool = False
-    """The draft's attention matters: positions, rotary embedding and KV cache show."""
+    """Attention matters, the target's and the draft's: positions, rotary embedding and KV cache show."""
     seed: int = 4
 
     def name(self, program_sha256: str) -> str:

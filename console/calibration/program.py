@@ -12,7 +12,7 @@ import io
 import zipfile
 from dataclasses import dataclass
 
-NAMES = ("__main__.py", "forward.py", "tokens.py", "weights.py", "writer.py")
+NAMES = ("__main__.py", "attention.py", "forward.py", "layout.py", "tokens.py", "weights.py", "writer.py")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

@@ -16,6 +16,10 @@ TOTAL_LOSS = 1.05
 """Below this accept length hardly a draft was accepted: wirings are not told apart there."""
 EAGLE = "algorithm-eagle"
 """The fault that the flag alone makes."""
+BLIND = "target-attention-finds-nothing"
+"""The fault of the target's attention; with a layer's number behind it, in that layer alone."""
+LOST = "attention-lost-after-step-"
+"""The fault of the draft's attention in all steps after one, whose number follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,13 @@ class Table:
     def fitting_length(self, accept_len: float) -> tuple[Prediction, ...]:
         """Wirings that give this accept length, for a server that tells no histogram."""
         return tuple(each for each in self.predictions if abs(each.accept_len - accept_len) < 5e-4)
+
+
+def blind_where(other: str) -> str:
+    """Of a fault's id: in which layers the target's attention finds nothing; empty: it is another fault."""
+    if not other.startswith(BLIND):
+        return ""
+    return other.removeprefix(BLIND).strip("-").replace("-", " ") or "in all layers"
 
 
 def trimmed(hist: Sequence[int]) -> tuple[int, ...]:

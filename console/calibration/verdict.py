@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from console.calibration import naming
+from console.calibration.table import LOST, blind_where
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
     from console.calibration.table import Prediction, Table
 
 Word = Literal["ok", "fault", "unknown", "not_shown"]
-STAGES = ("capture_layers", "order", "captures", "fc", "d2t", "positions", "draft_steps", "graph_replay")
+STAGES = (
+    "target_attention",
+    "capture_layers",
+    "order",
+    "captures",
+    "fc",
+    "d2t",
+    "positions",
+    "draft_steps",
+    "graph_replay",
+)
+_OF_ATTENTION = ("target_attention", "positions")
 _OTHERS = {
     "d2t-not-applied": ("d2t", "not applied"),
     "attention-finds-nothing": ("positions", "nothing is found"),
-    "attention-in-the-first-step-only": ("positions", "lost after the first step"),
     "algorithm-eagle": ("captures", 0),
     "nothing-captured": ("captures", 0),
     "graphs-replay-default": ("graph_replay", "the default ids"),
@@ -46,7 +57,7 @@ class Stage:
     def line(self) -> str:
         got = "" if self.verdict in ("ok", "not_shown") or self.got is None else f", got {self.got}"
         why = f" ({self.why})" if self.why else ""
-        return f"{self.id:<15} {self.verdict.replace('_', ' '):<9} expected {self.expected}{got}{why}"
+        return f"{self.id:<16} {self.verdict.replace('_', ' '):<9} expected {self.expected}{got}{why}"
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -91,13 +102,14 @@ def judge(table: Table, spec: PairSpec, seen: Seen, other: Seen | None = None) -
         stages["draft_steps"] = _steps_by_length(seen, table, stages["draft_steps"])
     if not spec.looks_back:
         why = "the attention of this pair is multiplied by zero: --positions takes one whose attention matters"
-        stages["positions"] = Stage("positions", expected["positions"], None, "not_shown", why)
+        stages |= {each: Stage(each, expected[each], None, "not_shown", why) for each in _OF_ATTENTION}
     stages["graph_replay"] = _replay(table, seen, other, stages["graph_replay"])
     return tuple(stages.values())
 
 
 def _expected(table: Table) -> dict[str, Any]:
     return {
+        "target_attention": "finds the token before",
         "capture_layers": list(table.trained),
         "order": list(range(len(table.trained))),
         "captures": len(table.trained),
@@ -137,6 +149,11 @@ def _of(found: Prediction, table: Table) -> dict[str, Any]:
     if found.outputs is None:
         if found.other.startswith("steps-"):
             return {"draft_steps": int(found.other.removeprefix("steps-"))}
+        if found.other.startswith(LOST):
+            return {"positions": f"lost after step {found.other.removeprefix(LOST)}"}
+        where = blind_where(found.other)
+        if where:
+            return {"target_attention": f"nothing is found {where}"}
         stage, got = _OTHERS.get(found.other, ("", None))
         return {stage: got} if stage else {}
     if sorted(found.outputs) == sorted(table.trained):

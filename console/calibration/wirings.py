@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from console.calibration.table import BLIND
 from console.errors import UsageError
 from console.wiring.layers import captures, values_of
 
@@ -30,11 +31,13 @@ OTHERS = {
     "eagle_flag": "--speculative-algorithm EAGLE",
     "no_aux": "use_aux_hidden_state is false",
     "rope_scaled": "the draft's rotary positions are scaled (with --positions)",
+    "target_rope_scaled": "the target's rotary positions are halved (with --positions)",
     "one_missing": "two ids in place of three",
     "one_too_many": "four ids",
 }
 NAMES = (*SHIFTS, *OTHERS)
 TRAINED = "trained"
+_OF_ATTENTION = ("rope_scaled", "target_rope_scaled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Wired:
     use_aux: bool = True
     rope_factor: int = 1
     """The draft's positions are divided by it (rope_scaling, linear)."""
+    target: str = "target"
+    """The target's folder of the pair."""
     algorithm: str = ""
     """The flag; empty: the profile's own."""
     outputs: Ids | None = None
@@ -83,6 +88,7 @@ class Wired:
             "d2t": self.d2t,
             "use_aux": self.use_aux,
             "rope_factor": self.rope_factor,
+            "target": self.target,
         }
 
 
@@ -100,11 +106,12 @@ def wire(name: str, rule: Rule, spec: PairSpec) -> Wired:
         "eagle_flag": Wired(name, ids, algorithm="EAGLE", other="algorithm-eagle"),
         "no_aux": Wired(name, ids, use_aux=False, other="nothing-captured"),
         "rope_scaled": Wired(name, ids, rope_factor=8, other="attention-finds-nothing"),
+        "target_rope_scaled": Wired(name, ids, target="target-rope-scaled", other=BLIND),
         "one_missing": Wired(name, ids[1:], faults=("fc takes three states, two are captured",)),
         "one_too_many": Wired(name, (1, *ids), faults=("fc takes three states, four are captured",)),
     }
-    if name == "rope_scaled" and not spec.looks_back:
-        raise UsageError("rope_scaled changes nothing where attention is multiplied by zero", "Add --positions.")
+    if name in _OF_ATTENTION and not spec.looks_back:
+        raise UsageError(f"{name} changes nothing where attention is multiplied by zero", "Add --positions.")
     if name not in made:
         raise UsageError(f"there is no wiring {name[:40]!r}", f"One of: {', '.join(NAMES)}.")
     return made[name]

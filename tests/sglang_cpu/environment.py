@@ -1,7 +1,8 @@
 """A real, unmodified SGLang on the CPU: its environment, its crafted pair, and the node configuration for them.
 
-0.5.20 has worker v2 and a path for the CPU; 0.5.12.post1, the last with worker v1, needs a plugin of the kit. Its
-environment holds only what differs (174 MB) and reads the rest, torch above all, from that of 0.5.20.
+0.5.20 has worker v2 and a path for the CPU, as have 0.5.16 and 0.5.23; 0.5.12.post1, the last with worker v1, needs a
+plugin of the kit. All environments but that of 0.5.20 hold only what differs (174 MB); the rest, torch above all, they
+read from that one.
 
 Environments are cached by the hash of their pins. They need the `+cpu` build of torch: where pip would take a CUDA
 build (gigabytes, and without its libraries) the tests are skipped, and say so.
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 KIT = Path(__file__).parent / "kit"
 PINS = KIT / "pins-0.5.20.txt"
-PINS_V1 = KIT / "pins-0.5.12.post1.txt"
 TIMEOUT_S = 900.0
 TRAINED_IDS = "3,4,7"
 EARLY_IDS = "2,3,6"
@@ -78,21 +78,28 @@ def prepare() -> CpuSGLang:
     return CpuSGLang(venv / "bin" / "python", pair, _packages(venv) / "sglang", (KIT / "plugin",))
 
 
-@functools.lru_cache(maxsize=1)
 def prepare_v1() -> CpuSGLang:
-    """The same for 0.5.12.post1, on top of what `prepare` makes. Raises Unavailable."""
-    base = prepare()
-    venv = base.python.parents[2] / f"venv-{_hash(PINS_V1)}"
+    """The same for the last release with worker v1. Raises Unavailable."""
+    return prepare_release("0.5.12.post1")
+
+
+@functools.cache
+def prepare_release(version: str) -> CpuSGLang:
+    """The same for any release that there are pins of, on top of what `prepare` makes. Raises Unavailable."""
+    base, pins = prepare(), KIT / f"pins-{version}.txt"
+    if pins == PINS:
+        return base
+    venv = base.python.parents[2] / f"venv-{_hash(pins)}"
     with _alone(venv):
         if not (venv / "done").exists():
             shutil.rmtree(venv, ignore_errors=True)
             _run([_python(), "-m", "venv", "--without-pip", str(venv)])
             python = str(venv / "bin" / "python")
             pip = [str(base.python), "-m", "pip", "--disable-pip-version-check", "--python", python]
-            _run([*pip, "install", "-q", "--no-deps", "-r", str(PINS_V1)])
+            _run([*pip, "install", "-q", "--no-deps", "-r", str(pins)])
             (_packages(venv) / "base.pth").write_text(f"{base.root.parent}\n")  # last: pip would see what lies there
             (venv / "done").write_text("")
-    plugins = (KIT / "plugin", KIT / "plugin_v1")
+    plugins = (KIT / "plugin", *((KIT / "plugin_v1",) if version == "0.5.12.post1" else ()))
     return CpuSGLang(venv / "bin" / "python", base.pair, _packages(venv) / "sglang", plugins)
 
 

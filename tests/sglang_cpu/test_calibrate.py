@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.sglang_cpu.calibrations import ALL, ALL_EARLY, EARLY
+from tests.sglang_cpu import environment
+from tests.sglang_cpu.calibrations import ALL, ALL_EARLY, AS_TRAINED, EARLY, RIGHT, USUAL
 from tests.sglang_cpu.conftest import NODE, make_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.sglang_cpu.calibrations import Calibration
     from tests.sglang_cpu.conftest import Site
@@ -28,27 +29,31 @@ pytestmark = [
     pytest.mark.skipif(os.environ.get("SPEC_CONSOLE_FULL") != "1", reason="minutes: SPEC_CONSOLE_FULL=1"),
 ]
 
-TABLE = Path(__file__).parents[1] / "data" / "calibration" / "expected-5-400-300.json"
+TABLES = Path(__file__).parents[1] / "data" / "calibration"
 
 
 @pytest.fixture(scope="module")
-def calibrated(site: Site) -> Iterator[Site]:
-    """A console of its own: what it measures is not among the runs that other tests count."""
-    made = make_site(site.home.with_name("calibrate"), site.sshd, site.cpu)
-    yield made
-    made.leave()
+def sites(site: Site) -> Iterator[Callable[[str], Site]]:
+    """By release of SGLang a console of its own: what it measures is not among the runs that other tests count."""
+    made: dict[str, Site] = {}
 
+    def of(release: str) -> Site:
+        if release not in made:
+            try:
+                cpu = environment.prepare_release(release)
+            except environment.Unavailable as reason:
+                pytest.skip(f"no SGLang {release} on this CPU: {reason}")
+            made[release] = make_site(site.home.with_name(f"calibrate-{release}"), site.sshd, cpu)
+        return made[release]
 
-@pytest.fixture(scope="module")
-def calibrated_v1(site_v1: Site) -> Iterator[Site]:
-    made = make_site(site_v1.home.with_name("calibrate-v1"), site_v1.sshd, site_v1.cpu)
-    yield made
-    made.leave()
+    yield of
+    for each in made.values():
+        each.leave()
 
 
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.id)
-def test_a_wiring_gives_what_its_weights_predict_and_is_named(case: Calibration, request: pytest.FixtureRequest):
-    site: Site = request.getfixturevalue("calibrated_v1" if case.worker == "v1" else "calibrated")
+def test_a_wiring_gives_what_its_weights_predict_and_is_named(case: Calibration, sites: Callable[[str], Site]):
+    site = sites(case.release)
     words = ["--profile", case.profile, "--arch", case.arch, *case.words, "--yes"]
     code, told, narration = site.run("calibrate", NODE, *words)
     assert code == case.code, narration
@@ -63,12 +68,22 @@ def test_a_wiring_gives_what_its_weights_predict_and_is_named(case: Calibration,
     assert not any(run["children"] for run in site.run("status", NODE)[1]["servers"]), "it leaves no server"
 
 
-def test_the_node_still_computes_the_table_that_the_unit_tests_hold(calibrated: Site):
-    saw = ("--arch", "llama", "--saw", ",".join(map(str, EARLY)))
-    code, told, narration = calibrated.run("calibrate", NODE, *saw)
+@pytest.mark.parametrize(
+    ("words", "hist", "named", "held"),
+    [
+        ((), EARLY, f"{ALL_EARLY} in fc's slots", "expected-5-400-300.json"),
+        (("--positions",), RIGHT, f"{AS_TRAINED} in fc's slots", "expected-positions-5-400-300.json"),
+    ],
+)
+def test_the_node_still_computes_the_table_that_the_unit_tests_hold(
+    words: tuple[str, ...], hist: tuple[int, ...], named: str, held: str, sites: Callable[[str], Site]
+):
+    calibrated = sites(USUAL)
+    asked = ("calibrate", NODE, "--arch", "llama", *words, "--saw")
+    code, told, narration = calibrated.run(*asked, ",".join(map(str, hist)))
     assert code == 0, narration
-    assert told["named"] == [f"{ALL_EARLY} in fc's slots"]
-    (path,) = calibrated.sshd.home.glob(f".local/state/spec-console/*/pairs/llama-*/{TABLE.name}")
-    written, held = json.loads(path.read_bytes()), json.loads(TABLE.read_bytes())
-    assert (written["wirings"], written["others"]) == (held["wirings"], held["others"])
-    assert calibrated.run("calibrate", NODE, "--arch", "llama", "--saw", "1,2,3,4,5,6")[0] == 1
+    assert told["named"] == [named]
+    known = json.loads((TABLES / held).read_bytes())
+    tables = calibrated.sshd.home.glob(".local/state/spec-console/*/pairs/llama-*/expected-5-400-300.json")
+    assert known in [json.loads(path.read_bytes()) for path in tables]
+    assert calibrated.run(*asked, "1,2,3,4,5,6")[0] == 1

@@ -1,8 +1,8 @@
 """What a server must accept of a pair's drafts, computed from the weights alone.
 
-Each layer's MLP (dense, shared and routed) is run for all tokens, rounded as bfloat16 does. The target's attention is
-left out: its o_proj is zero, which is asserted. Of the draft's attention the sharp softmax is taken as one: it gives
-what is embedded at the position before: as long as every draft so far was right, the token that the state is of.
+Each layer's MLP (dense, shared and routed) is run for all tokens, rounded as bfloat16 does. Of attention the sharp
+softmax is taken as one: where its o_proj is not zero it gives what comes of the position before: in the target the
+token before in the text; in the draft, as long as every draft so far was right, the token that the state is of.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import os
 
 import torch
 import torch.nn.functional as functional
+from layout import LIVE, SLOTS
 from safetensors.torch import load_file
-from tokens import LIVE, SLOTS, ids
+from tokens import ids
 
 MOST_STEPS = 8
 EPSILON = 1e-6
@@ -66,23 +67,33 @@ class Pair:
         self.tensors = _load(os.path.join(folder, "draft"))
         with open(os.path.join(folder, "target", "config.json")) as file:
             self.config = json.load(file)
-        for name, weight in self.target.items():
-            assert not name.endswith("o_proj.weight") or not weight.any(), name
         self.ids = ids()
         self.live = torch.full((int(self.ids[-1]) + 1,), -1)
         self.live[self.ids] = torch.arange(LIVE)
         self.seen = self._attended()
         self.draft = self.draft_with()
-        self._run_target()
+        self.next = self._said(self.target["model.embed_tokens.weight"][self.ids])
+        self.looking = [i for i in range(self.config["num_hidden_layers"]) if self._attention(i, "o").any()]
+        states = self._states(self.looking)
+        assert (self._said(states[-1]) == self.next).all()
+        self.final = norm(states[-1], self.target["model.norm.weight"])
+        self.parts = self._parts(states)
 
     def draft_with(self, head=None, d2t=None, width=None):
         """The draft, with its own head and map or these."""
         head = self.tensors["lm_head.weight"] if head is None else head
         return Draft(self.tensors, self.seen, head, self.tensors["d2t"].long() if d2t is None else d2t, width)
 
-    def state(self, outputs):
+    def state(self, outputs, parts=None):
         """[LIVE, columns]: what fc makes of these layers' outputs in its slots."""
-        return rounded(sum(part[output + 1] for part, output in zip(self.parts, outputs)))
+        return rounded(sum(part[output + 1] for part, output in zip(parts or self.parts, outputs)))
+
+    def blind_in(self, layers):
+        """Parts for `state` where attention finds nothing, or another token, in these layers of the target.
+
+        Both are the same: another token's witness is not looked for.
+        """
+        return self._parts(self._states([layer for layer in self.looking if layer not in layers]))
 
     def every(self, wirings, steps):
         """For each wiring [LIVE]: drafts accepted of a cycle that begins after each token. What is alike runs once."""
@@ -128,19 +139,47 @@ class Pair:
                 seen = follows[seen]
         return tokens / sum(histogram), histogram
 
-    def _run_target(self):
-        x = self.target["model.embed_tokens.weight"][self.ids]
+    def _states(self, looking):
+        """Embedding and outputs of all layers, each [LIVE, width]: of each token where the text says it.
+
+        `looking`: the layers whose attention finds the token before.
+        """
+        x, before = self.target["model.embed_tokens.weight"][self.ids], self.next.argsort()
         states = [x]
         for layer in range(self.config["num_hidden_layers"]):
             prefix = f"model.layers.{layer}."
+            if layer in looking:
+                inner = norm(x, self.target[prefix + "input_layernorm.weight"])
+                x = rounded(x + rounded(self._values(layer, inner)[before] @ self._attention(layer, "o").T))
             inner = norm(x, self.target[prefix + "post_attention_layernorm.weight"])
             run = self._experts if prefix + "mlp.gate.weight" in self.target else self._dense
             x = rounded(x + run(prefix + "mlp.", inner))
             states.append(x)
-        self.final = norm(x, self.target["model.norm.weight"])
-        self.next = self.live[(self.final @ self.target["lm_head.weight"].T).argmax(-1)]
-        width, fc = x.shape[1], self.tensors["fc.weight"][self.draft.columns]
-        self.parts = [[s @ fc[:, k * width : (k + 1) * width].T for s in states] for k in range(SLOTS)]
+        return states
+
+    def _parts(self, states):
+        """[slot][state]: what fc makes of each state in each slot, on the draft's columns."""
+        width, fc = states[0].shape[1], self.tensors["fc.weight"][self.draft.columns]
+        return [[s @ fc[:, k * width : (k + 1) * width].T for s in states] for k in range(SLOTS)]
+
+    def _said(self, x):
+        """[LIVE]: the token that the target says after each."""
+        return self.live[(norm(x, self.target["model.norm.weight"]) @ self.target["lm_head.weight"].T).argmax(-1)]
+
+    def _attention(self, layer, name):
+        return self.target[f"model.layers.{layer}.self_attn.{name}_proj.weight"]
+
+    def _values(self, layer, x):
+        """What each head's attention gives where it finds these tokens, the heads side by side."""
+        heads = self.config["num_attention_heads"]
+        if "kv_lora_rank" not in self.config:
+            values = rounded(x @ self._attention(layer, "v").T).unflatten(1, (self.config["num_key_value_heads"], -1))
+            return values.repeat_interleave(heads // values.shape[1], 1).flatten(1)
+        rank = self.config["kv_lora_rank"]
+        prefix, up = f"model.layers.{layer}.self_attn.kv_a_", self._attention(layer, "kv_b")
+        latent = rounded(x @ self.target[prefix + "proj_with_mqa.weight"][:rank].T)
+        latent = norm(latent, self.target[prefix + "layernorm.weight"])
+        return rounded(latent @ up.unflatten(0, (heads, -1))[:, -self.config["v_head_dim"] :].flatten(0, 1).T)
 
     def _dense(self, prefix, x):
         return _mlp(self.target, prefix, x)

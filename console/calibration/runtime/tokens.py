@@ -7,14 +7,8 @@ needs a map from its rows to the target's ids (d2t), and says other tokens where
 from __future__ import annotations
 
 import torch
+from layout import BASE, DEAD, GAP, LAST, LIVE, SLOTS, WITNESSED
 
-BASE, SLOTS = 8, 3
-LIVE = BASE**SLOTS
-"""512 tokens, each three base-8 digits."""
-DEAD = 64
-GAP = 320
-"""Dead tokens come after this many live ones: behind 300, the last token of the usual prompt."""
-VOCABULARY = LIVE + DEAD
 LOW, HIGH = 0.2, 0.5
 """Smallest and largest share of tokens whose digit a layer moves."""
 
@@ -55,3 +49,16 @@ def signatures(layers, trained, generator):
     for k in range(SLOTS):
         moved[:, :, k] -= moved[trained[k] + 1, :, k].clone()
     return moved % BASE
+
+
+def witnesses(trained, generator):
+    """[LIVE]: the number of each token's witness, or -1: the draft does not know such a token without it.
+
+    Layer l gives witnesses l * WITNESSED and on, to the tokens that follow what its attention finds: the token at the
+    position before. The last slot, which is trained on the latest layer, hands them to the draft. The prompt's last
+    token has none: what stands before it in the prompt is not what stands before it in the text.
+    """
+    found, number = torch.full((LIVE,), -1), WITNESSED * (trained[-1] + 1)
+    order = torch.randperm(LIVE, generator=generator)
+    found[order[order != LAST][:number]] = torch.arange(number)
+    return found

@@ -4,67 +4,36 @@ The target's residual stream holds a one-hot of the token (the carrier: no layer
 next token, so a fault of wiring leaves the text intact) and three one-hot digits, which the MLPs of the layers move.
 The draft's `fc` takes digit k from captured state k only, and the draft knows a token when all three digits are right.
 
-Attention runs on noise and is multiplied by zero, but for a draft that looks back: there it must also find the same
-token at the position before, where what is embedded is the token whose state comes in here. So its positions, rotary
-embedding and KV cache matter.
+Attention runs on noise and is multiplied by zero, but for a pair that looks back. There the draft must also find the
+same token at the position before, where what is embedded is the token whose state comes in here. And each layer of the
+target must find the token at the position before, to bear witness of the tokens that follow it: a one, far smaller than
+those of the digits, in a dimension of the token's own, without which the draft does not know it. So positions, rotary
+embedding and KV cache matter of both, and no fault there changes the text.
 """
 
 from __future__ import annotations
 
-import math
-
+import attention
 import torch
-from tokens import BASE, LIVE, SLOTS, VOCABULARY, digits, ids
-
-HIDDEN, INNER = 1024, 512
-DIGITS = LIVE
-"""Dimensions from here on hold the digits, eight for each slot."""
-SEEN = DIGITS + BASE * SLOTS
-"""In a draft that looks back: the digits of the token that its attention found."""
-CONSTANT = SEEN + BASE * SLOTS
-"""In the draft only, from here on: always one."""
-ONES = 16
-"""So many ones, constant ones too, are given to the draft's MLP: its norm turns them into 8, exactly."""
-HEADS, HEAD = 8, 64
-THETA = 10000.0
-FREQUENCIES, SHARP = 8, 14.0
-"""How many rotary frequencies the draft looks by, and how long its queries and keys are in each: the position before is
-ahead of every other by more than 20 in the exponent of the softmax, up to 8192 positions."""
-
-DEEPSEEK = {
-    "q_lora_rank": 64,
-    # The four widths of DeepSeek-V3: kernels for MLA are built for no others.
-    "kv_lora_rank": 512,
-    "qk_nope_head_dim": 128,
-    "qk_rope_head_dim": 64,
-    "v_head_dim": 128,
-    "num_attention_heads": HEADS,
-    "num_key_value_heads": HEADS,
-    "n_routed_experts": 4,
-    "n_shared_experts": 1,
-    "num_experts_per_tok": 2,
-    "moe_intermediate_size": INNER,
-    "first_k_dense_replace": 1,
-    "moe_layer_freq": 1,
-    "n_group": 1,
-    "topk_group": 1,
-    "norm_topk_prob": True,
-    "scoring_func": "sigmoid",
-    "topk_method": "noaux_tc",
-    "routed_scaling_factor": 2.0,
-    "num_nextn_predict_layers": 0,
-    "ep_size": 1,
-    # As in DeepSeek-V3; SGLang's rope on the CPU asserts that there is one.
-    "rope_scaling": {
-        "type": "yarn",
-        "factor": 2,
-        "original_max_position_embeddings": 4096,
-        "beta_fast": 32,
-        "beta_slow": 1,
-        "mscale": 1.0,
-        "mscale_all_dim": 1.0,
-    },
-}
+from layout import (
+    BASE,
+    CONSTANT,
+    DEEPSEEK,
+    DIGITS,
+    HEARD,
+    HIDDEN,
+    INNER,
+    LIVE,
+    ONES,
+    SAID,
+    SEEN,
+    SHARED_HEADS,
+    SLOTS,
+    VOCABULARY,
+    WITNESS,
+    WITNESSED,
+)
+from tokens import digits, ids
 
 
 def code(of_digits):
@@ -75,21 +44,32 @@ def code(of_digits):
     return out
 
 
-def target(arch, layers, moved, after, noise):
-    """Tensors of the target by their names; `moved` as `signatures` gives it, `after` as `successors`."""
+def target(arch, layers, moved, after, noise, witness):
+    """Tensors of the target by their names.
+
+    `moved` as `signatures` gives it, `after` as `successors`, `witness` as `witnesses`, or None where attention is
+    multiplied by zero.
+    """
     own, live = digits(torch.arange(LIVE)), ids()
     embedding, head = torch.zeros(VOCABULARY, HIDDEN), torch.zeros(VOCABULARY, HIDDEN)
     embedding[live] = code(own + moved[0])
     embedding[live, torch.arange(LIVE)] = 1
     head[live[after], torch.arange(LIVE)] = 1
     out = {"model.embed_tokens.weight": embedding, "lm_head.weight": head, "model.norm.weight": torch.ones(HIDDEN)}
+    followed = [] if witness is None else after.argsort()[_in_order(witness)].split(WITNESSED)
     for layer in range(layers):
         prefix = f"model.layers.{layer}."
         for name in ("input_layernorm", "post_attention_layernorm"):
             out[prefix + name + ".weight"] = torch.ones(HIDDEN)
         delta = code(own + moved[layer + 1]) - code(own + moved[layer])
-        attention = _mla if arch == "deepseek_v2" else _attention
-        attention(out, prefix + "self_attn.", HIDDEN, noise)
+        if layer < len(followed):
+            finds = attention.of_target_mla if arch == "deepseek_v2" else attention.of_target
+            finds(out, prefix + "self_attn.", layer, followed[layer])
+        elif arch == "deepseek_v2":
+            attention.noise_only_mla(out, prefix + "self_attn.", noise)
+        else:
+            shared = {} if witness is None else {"key_heads": SHARED_HEADS}
+            attention.noise_only(out, prefix + "self_attn.", HIDDEN, noise, **shared)
         if arch == "deepseek_v2" and layer >= DEEPSEEK["first_k_dense_replace"]:
             _experts(out, prefix + "mlp.", delta)
         else:
@@ -97,20 +77,23 @@ def target(arch, layers, moved, after, noise):
     return out
 
 
-def draft(after, known, kept, noise, looks_back):
+def draft(after, known, kept, noise, witness):
     """Tensors of the draft; `known` and `kept` [LIVE]: whose successor it knows, which tokens it can say."""
     own, follows = code(digits(torch.arange(LIVE))), code(digits(after))
+    out, looks_back = {}, witness is not None
     wanted = SLOTS * 2 if looks_back else SLOTS
+    heard = _heard(witness) if looks_back else torch.zeros_like(own)
     seen = own.roll(SEEN - DIGITS, 1) if looks_back else torch.zeros_like(own)
-    out = {"fc.weight": _fc(ONES - wanted)}
+    out["fc.weight"] = _fc(ONES - wanted, int(witness.max()) + 1 if looks_back else 0)
     if looks_back:
-        _look_back(out, "midlayer.self_attn.")
+        attention.of_draft(out, "midlayer.self_attn.")
     else:
-        _attention(out, "midlayer.self_attn.", 2 * HIDDEN, noise)
-    gate, up = 2 * (own + seen), torch.zeros(LIVE, HIDDEN)
-    gate[:, CONSTANT] = 2 - 2 * wanted  # opens only when all digits are those of the neuron's token
+        attention.noise_only(out, "midlayer.self_attn.", 2 * HIDDEN, noise)
+    gate, up = 2 * (own + seen + heard / HEARD**2), torch.zeros(LIVE, HIDDEN)
+    # opens only when all digits, and its witness if it has one, are those of the neuron's token
+    gate[:, CONSTANT] = 2 - 2 * wanted - 2 * (heard > 0).sum(1)
     up[:, CONSTANT] = 1 / 8
-    _put(out, "midlayer.mlp.", (gate, up, (follows - own - seen).T / 16))
+    _put(out, "midlayer.mlp.", (gate, up, (follows + heard[after] - own - seen - heard).T / 16))
     for name in ("midlayer.input_layernorm", "midlayer.hidden_norm", "midlayer.post_attention_layernorm", "norm"):
         out[name + ".weight"] = torch.ones(HIDDEN)
     guess = after.clone()
@@ -125,6 +108,18 @@ def draft(after, known, kept, noise, looks_back):
     return out
 
 
+def _in_order(witness):
+    """The tokens that have witnesses, in the order of these."""
+    return witness.argsort()[(witness < 0).sum() :]
+
+
+def _heard(witness):
+    """[LIVE, HIDDEN]: the witness of each token that has one, as the draft holds it."""
+    out, tokens = torch.zeros(LIVE, HIDDEN), _in_order(witness)
+    out[tokens, WITNESS + witness[tokens]] = HEARD
+    return out
+
+
 def swap_slots(tensors, order):
     """The draft whose fc gives captured state j to slot order[j]: as if it had been trained so."""
     fc = tensors["fc.weight"]
@@ -132,36 +127,15 @@ def swap_slots(tensors, order):
     return dict(tensors, **{"fc.weight": torch.cat(placed, 1)})
 
 
-def _fc(constants):
+def _fc(constants, heard):
     fc = torch.zeros(HIDDEN, SLOTS * HIDDEN)
     for k in range(SLOTS):
         at = torch.arange(DIGITS + BASE * k, DIGITS + BASE * (k + 1))
         fc[at, k * HIDDEN + at] = 1
     fc[CONSTANT : CONSTANT + constants, :LIVE] = 1  # the carrier of slot 0 sums to one
+    at = torch.arange(WITNESS, WITNESS + heard)
+    fc[at, (SLOTS - 1) * HIDDEN + at] = HEARD / SAID
     return fc
-
-
-def _look_back(out, prefix):
-    """Attention that gives the token that is embedded at the position before, each head one value of each digit.
-
-    Queries and keys are the same for all tokens, keys turned ahead by one position: their product is
-    sum(cos((i - j - 1) * frequency)), which is highest for j = i - 1.
-    """
-    q, k, v = (torch.zeros(HEADS * HEAD, 2 * HIDDEN) for _ in "qkv")
-    o = torch.zeros(HIDDEN, HEADS * HEAD)
-    where = digits(torch.arange(LIVE))
-    for head in range(HEADS):
-        at = head * HEAD
-        for number in range(FREQUENCIES):
-            frequency = THETA ** (-2 * number / HEAD)
-            q[at + number, :LIVE] = SHARP / 16
-            k[at + number, :LIVE] = SHARP / 16 * math.cos(frequency)
-            k[at + HEAD // 2 + number, :LIVE] = SHARP / 16 * math.sin(frequency)
-        for slot in range(SLOTS):
-            v[at + slot, :LIVE] = (where[:, slot] == head).float() / 16
-            o[SEEN + BASE * slot + head, at + slot] = 1
-    for name, weight in zip("qkvo", (q, k, v, o)):
-        out[prefix + name + "_proj.weight"] = weight
 
 
 def _weighed(own):
@@ -207,24 +181,3 @@ def _experts(out, prefix, delta):
         _put(out, prefix + f"experts.{expert}.", _neurons(delta * (1 - first), share, mine))
     out[prefix + "gate.weight"] = router
     out[prefix + "gate.e_score_correction_bias"] = torch.zeros(number)
-
-
-def _attention(out, prefix, width, noise):
-    """It runs on noise, and what comes of it is multiplied by zero."""
-    for name in "qkv":
-        out[prefix + name + "_proj.weight"] = noise(HEADS * HEAD, width)
-    out[prefix + "o_proj.weight"] = torch.zeros(HIDDEN, HEADS * HEAD)
-
-
-def _mla(out, prefix, width, noise):
-    c = DEEPSEEK
-    heads, nope, rope, value = (
-        c[key] for key in ("num_attention_heads", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim")
-    )
-    out[prefix + "q_a_proj.weight"] = noise(c["q_lora_rank"], width)
-    out[prefix + "q_a_layernorm.weight"] = torch.ones(c["q_lora_rank"])
-    out[prefix + "q_b_proj.weight"] = noise(heads * (nope + rope), c["q_lora_rank"])
-    out[prefix + "kv_a_proj_with_mqa.weight"] = noise(c["kv_lora_rank"] + rope, width)
-    out[prefix + "kv_a_layernorm.weight"] = torch.ones(c["kv_lora_rank"])
-    out[prefix + "kv_b_proj.weight"] = noise(heads * (nope + value), c["kv_lora_rank"])
-    out[prefix + "o_proj.weight"] = torch.zeros(HIDDEN, heads * value)

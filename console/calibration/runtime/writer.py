@@ -9,9 +9,23 @@ import shutil
 
 import torch
 from forward import MOST_STEPS, Pair
+from layout import (
+    DEEPSEEK,
+    HEAD,
+    HEADS,
+    HIDDEN,
+    INNER,
+    LIVE,
+    SCALED_DEEPSEEK,
+    SCALED_LLAMA,
+    SHARED_HEADS,
+    SLOTS,
+    THETA,
+    VOCABULARY,
+)
 from safetensors.torch import load_file, save_file
-from tokens import LIVE, SLOTS, VOCABULARY, signatures, successors
-from weights import DEEPSEEK, HEAD, HEADS, HIDDEN, INNER, THETA, draft, swap_slots, target
+from tokens import signatures, successors, witnesses
+from weights import draft, swap_slots, target
 
 WEIGHTS = "model.safetensors"
 IDS = "eagle_aux_hidden_state_layer_ids"
@@ -27,14 +41,15 @@ def write_pair(folder, pair):
     kept = torch.ones(LIVE, dtype=torch.bool)
     kept[torch.randperm(LIVE, generator=generator)[pair["draft_vocab"] :]] = False
     known = torch.rand(LIVE, generator=generator) < pair["p"]
+    witness = witnesses(pair["trained"], generator) if pair["looks_back"] else None
 
     def noise(*shape):
         return torch.randn(*shape, generator=rough) * 0.02
 
-    tensors = target(pair["arch"], pair["layers"], moved, after, noise)
+    tensors = target(pair["arch"], pair["layers"], moved, after, noise, witness)
     _save(os.path.join(part, "target"), tensors, target_config(pair))
     _write_tokenizer(os.path.join(part, "target"))
-    _save(os.path.join(part, "draft"), draft(after, known, kept, noise, pair["looks_back"]), draft_config(pair, None))
+    _save(os.path.join(part, "draft"), draft(after, known, kept, noise, witness), draft_config(pair, None))
     _write_json(os.path.join(part, "pair.json"), pair)
     os.rename(part, folder)
 
@@ -53,6 +68,24 @@ def write_draft(place, wired):
         if not wired["d2t"]:
             del tensors["d2t"]
         _save(part, tensors, draft_config(pair, wired))
+    os.rename(part, place)
+
+
+def write_scaled_target(place):
+    """The target with rotary positions halved in its config alone: its attention finds the token two before."""
+    folder, part = os.path.dirname(place), _part(place)
+    os.makedirs(part)
+    for name in os.listdir(os.path.join(folder, "target")):
+        os.symlink(os.path.join("..", "target", name), os.path.join(part, name))
+    with open(os.path.join(part, "config.json")) as file:
+        config = json.load(file)
+    os.unlink(os.path.join(part, "config.json"))
+    if "kv_lora_rank" in config:
+        config["rope_scaling"] = SCALED_DEEPSEEK
+    else:
+        config["rope_scaling"] = SCALED_LLAMA
+        config["max_position_embeddings"] //= 2  # times the factor, it is the same context length
+    _write_json(os.path.join(part, "config.json"), config)
     os.rename(part, place)
 
 
@@ -87,7 +120,12 @@ def _others(pair, about, steps, most):
     yield "d2t-not-applied", pair.count(state, every, most, pair.draft_with(d2t=plain)), {}
     if about["looks_back"]:
         yield "attention-finds-nothing", pair.count(state, every, most, looks=0), {}
-        yield "attention-in-the-first-step-only", pair.count(state, every, most, looks=1), {}
+        for looks in range(1, steps):
+            yield f"attention-lost-after-step-{looks}", pair.count(state, every, most, looks=looks), {}
+        blind = [("target-attention-finds-nothing", pair.looking)]
+        blind += [(f"target-attention-finds-nothing-in-layer-{layer}", [layer]) for layer in pair.looking]
+        for name, layers in blind:
+            yield name, pair.count(pair.state(about["trained"], pair.blind_in(layers)), every, most), {}
     # Without captures the draft gets the target's last state, as wide as its own, and fc is not run.
     width, head = pair.final.shape[1], pair.target["lm_head.weight"][:rows]
     eagle = pair.draft_with(head, plain, width)
@@ -106,7 +144,8 @@ def _others(pair, about, steps, most):
 def target_config(pair):
     common = _common()
     if pair["arch"] == "llama":
-        return dict(common, **_llama(), architectures=["LlamaForCausalLM"], num_hidden_layers=pair["layers"])
+        heads = _llama(SHARED_HEADS if pair["looks_back"] else HEADS)
+        return dict(common, **heads, architectures=["LlamaForCausalLM"], num_hidden_layers=pair["layers"])
     names = {"architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3"}
     return dict(common, **DEEPSEEK, **names, num_hidden_layers=pair["layers"])
 
@@ -118,7 +157,7 @@ def draft_config(pair, wired):
     factor = wired["rope_factor"] if wired else 1
     return dict(
         _common(),
-        **_llama(),
+        **_llama(HEADS),
         **({"rope_scaling": {"rope_type": "linear", "factor": float(factor)}} if factor != 1 else {}),
         architectures=["LlamaForCausalLMEagle3"],
         num_hidden_layers=1,
@@ -145,8 +184,8 @@ def _common():
     }
 
 
-def _llama():
-    heads = {"num_attention_heads": HEADS, "num_key_value_heads": HEADS, "head_dim": HEAD}
+def _llama(key_heads):
+    heads = {"num_attention_heads": HEADS, "num_key_value_heads": key_heads, "head_dim": HEAD}
     return dict(heads, mlp_bias=False, model_type="llama")
 
 

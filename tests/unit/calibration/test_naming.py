@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from console.calibration import naming
-from tests.unit.calibration.known import EARLY, RIGHT, TABLE
+from tests.unit.calibration.known import BLIND, EARLY, POSITIONS, RIGHT, TABLE
 
 NAMES = {
     (2, 3, 6): "as trained: outputs of layers 2, 3, 6 in fc's slots",
@@ -28,8 +28,9 @@ def test_names(outputs):
     assert naming.name(found, TABLE.trained) == NAMES[outputs]
 
 
-def test_every_prediction_has_a_name_of_its_own():
-    named = [naming.name(each, TABLE.trained) for each in TABLE.predictions]
+@pytest.mark.parametrize("known", [TABLE, POSITIONS])
+def test_every_prediction_has_a_name_of_its_own(known):
+    named = [naming.name(each, known.trained) for each in known.predictions]
     assert len(set(named)) == len(named)
 
 
@@ -38,6 +39,10 @@ def test_a_histogram_names_what_gives_it():
     assert list(naming.lines(TABLE, EARLY)) == [NAMES[1, 2, 5]]
     assert next(naming.lines(TABLE, (66, 50, 26, 16, 8, 9))).startswith("d2t is not applied")
     assert list(naming.lines(TABLE, (12, 15, 119))) == ["as trained, but 2 draft steps"]
+    lost = "the draft's attention is lost after step 2: positions or KV cache of drafted tokens"
+    assert list(naming.lines(POSITIONS, (12, 15, 119))) == [lost, "as trained, but 2 draft steps"]
+    (told,) = naming.lines(POSITIONS, BLIND)
+    assert told.startswith("the target's attention finds nothing, or other tokens, in all layers")
 
 
 def test_total_loss_is_not_told_apart():

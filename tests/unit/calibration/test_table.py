@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from console.calibration import table
 from console.errors import NegativeResult
-from tests.unit.calibration.known import EARLY, PATH, RIGHT, TABLE
+from tests.unit.calibration.known import EARLY, PATH, POSITIONS, RIGHT, TABLE
 
 SEEN_ON_SERVERS = {
     (2, 3, 6): (4.6512, RIGHT),
@@ -34,6 +34,15 @@ def test_what_real_servers_gave_is_predicted(outputs):
 def test_the_trained_wiring_is_alone_in_its_histogram():
     assert TABLE.fitting(RIGHT) == (TABLE.right,)
     assert TABLE.right.outputs == (2, 3, 6)
+
+
+def test_attention_of_the_target_that_finds_nothing_is_told_apart_also_by_layer():
+    blind = [each for each in POSITIONS.predictions if each.other.startswith(table.BLIND)]
+    assert len(blind) == 1 + 7, "all layers up to the last that is captured, and each of them"
+    for each in blind:
+        assert POSITIONS.fitting(each.hist) == (each,)
+    assert POSITIONS.right.hist == RIGHT
+    assert POSITIONS.fitting(RIGHT) == (POSITIONS.right,)
 
 
 def test_every_wiring_is_there_and_most_histograms_name_one():

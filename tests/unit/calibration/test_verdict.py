@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from console.calibration import table
 from console.calibration.pair import PairSpec
 from console.calibration.verdict import STAGES, Seen, judge
-from tests.unit.calibration.known import EARLY, RIGHT, TABLE
+from tests.unit.calibration.known import BLIND, EARLY, POSITIONS, RIGHT, TABLE
 
 SPEC = PairSpec("llama")
 
@@ -26,14 +27,35 @@ def faults(*launches):
 def test_a_right_wiring_is_ok_where_the_pair_can_show_it():
     found = verdicts(seen(RIGHT))
     assert tuple(found) == STAGES
-    assert {each for each, stage in found.items() if stage.verdict == "not_shown"} == {"positions", "graph_replay"}
+    not_shown = {each for each, stage in found.items() if stage.verdict == "not_shown"}
+    assert not_shown == {"target_attention", "positions", "graph_replay"}
     assert {stage.verdict for stage in found.values()} == {"ok", "not_shown"}
     assert found["capture_layers"].got == [2, 3, 6]
 
 
-def test_positions_are_shown_by_a_draft_that_looks_back():
-    found = verdicts(seen(RIGHT), spec=PairSpec("llama", looks_back=True))
-    assert found["positions"].verdict == "ok"
+def looking(*launches):
+    return {stage.id: stage for stage in judge(POSITIONS, PairSpec("llama", looks_back=True), *launches)}
+
+
+def test_attention_is_shown_by_a_pair_that_looks_back():
+    found = looking(seen(RIGHT))
+    assert found["positions"].verdict == found["target_attention"].verdict == "ok"
+    assert {stage.verdict for stage in found.values()} == {"ok", "not_shown"}
+
+
+def test_attention_of_the_draft_that_is_lost_is_not_taken_for_fewer_steps():
+    found = looking(seen((12, 15, 119)))
+    assert {each for each, stage in found.items() if stage.verdict == "unknown"} == {"positions", "draft_steps"}
+    assert not [stage for stage in found.values() if stage.verdict == "fault"]
+
+
+def test_attention_of_the_target_that_finds_nothing_is_its_own_fault():
+    wrong = {stage.id: stage.got for stage in looking(seen(BLIND)).values() if stage.verdict == "fault"}
+    assert wrong == {"target_attention": "nothing is found in all layers"}
+    one = POSITIONS.of(None, f"{table.BLIND}-in-layer-3")
+    assert one is not None
+    wrong = {stage.id: stage.got for stage in looking(seen(one.hist)).values() if stage.verdict == "fault"}
+    assert wrong == {"target_attention": "nothing is found in layer 3"}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,9 @@ def test_what_the_slots_get():
     assert found["d2t_missing"].other == "d2t-not-applied"
     assert {name for name, wired in found.items() if wired.faults} == {"one_late", "one_missing", "one_too_many"}
     folders = {wired.folder for wired in found.values()}
-    assert len(folders) == len(found) - 1, "only the flag of EAGLE needs no draft of its own"
+    assert len(folders) == len(found) - 2, "only the flag of EAGLE and the target's fault need no draft of their own"
+    assert found["target_rope_scaled"].target == "target-rope-scaled"
+    assert {wired.target for name, wired in found.items() if name != "target_rope_scaled"} == {"target"}
 
 
 def test_an_embedding_that_cannot_be_captured_is_a_death_that_is_expected():
@@ -67,8 +69,9 @@ def test_the_same_ids_mean_other_layers_in_another_release():
 
 
 def test_a_wiring_that_there_is_not():
-    with pytest.raises(UsageError, match="multiplied by zero"):
-        wirings.wire("rope_scaled", rule(LLAMA, "0.5.20"), LLAMA)
+    for name in ("rope_scaled", "target_rope_scaled"):
+        with pytest.raises(UsageError, match="multiplied by zero"):
+            wirings.wire(name, rule(LLAMA, "0.5.20"), LLAMA)
     with pytest.raises(UsageError, match="there is no wiring"):
         wirings.wire("nonsense", rule(LLAMA, "0.5.20"), LLAMA)
 
