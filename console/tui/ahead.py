@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import importlib
 from typing import TYPE_CHECKING, cast
 
+from console.tui import garbage
 from console.tui.keys import SCREENS
 
 if TYPE_CHECKING:
@@ -31,4 +31,4 @@ async def make_all(app: ConsoleApp) -> None:
             return
         if name not in app._screen_stacks:
             await app._init_mode(name)
-    gc.freeze()  # they stay: a collection that goes through all of them takes as long as three frames
+    garbage.take_over()

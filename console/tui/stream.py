@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from console.state.events import LATEST
 from console.state.model import ConsoleState
 from console.state.update import fold
+from console.tui import garbage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,3 +70,4 @@ class EventStream:
             if self._gives_way:
                 self._gives_way = False
                 await asyncio.sleep(KEY_S)
+            garbage.look()
