@@ -82,7 +82,7 @@ class LogFeed:
                         )
                         if self._folding:
                             self._folding.grown()
-                        await asyncio.sleep(0)  # the screen has its turn
+                        await self._stream.way()
             except ConsoleError as error:
                 self._stream.put(LogFailed(self._name, readings.told(error)))
             await asyncio.sleep(RETRY_S)

@@ -36,10 +36,18 @@ class EventStream:
         self._number = itertools.count()
         self._arrived = asyncio.Event()
         self._gives_way = False
+        self._way_until = 0.0
 
     def give_way(self) -> None:
         """A key was pressed: the next state waits a moment, and what the key changes is drawn first."""
         self._gives_way = True
+        now = asyncio.get_running_loop().time()
+        if now >= self._way_until + KEY_S:  # of a key that is held, every second time: what comes may not wait for ever
+            self._way_until = now + KEY_S
+
+    async def way(self) -> None:
+        """Who takes in a lot calls this in between: keys and frames have their turn."""
+        await asyncio.sleep(max(0.0, self._way_until - asyncio.get_running_loop().time()))
 
     def put(self, event: Event) -> None:
         """Take in what happened."""

@@ -7,7 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from console.state import events
-from console.tui.stream import TICK_S, EventStream
+from console.tui.stream import KEY_S, TICK_S, EventStream
 from tests.unit.state.samples import telemetry
 from tests.waiting import until
 
@@ -48,3 +48,14 @@ def test_nothing_is_handed_on_when_nothing_changed():
     stream.put(events.LogFed("r1", 1, 1, 1))
     stream.flush()
     assert states == []
+
+
+async def test_who_takes_in_a_lot_waits_for_a_key_and_not_for_each_of_one_that_is_held():
+    clock, stream = asyncio.get_running_loop().time, EventStream(lambda _state: None)
+    pressed = clock()
+    stream.give_way()
+    until_then = stream._way_until
+    stream.give_way()  # the next of a held key
+    assert stream._way_until == until_then
+    await stream.way()
+    assert clock() - pressed >= 0.9 * KEY_S
