@@ -8,6 +8,7 @@ def COMMAND(node: str, options: Options) -> None: ...
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from pathlib import Path
@@ -17,12 +18,18 @@ import click
 from console.cli import _examples, _pipe
 
 
+@functools.cache
+def _names() -> list[str]:
+    """Asked for each verb of --help."""
+    names = sorted(each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    return [name for name in names if not name.startswith("_")]
+
+
 class _Verbs(click.Group):
     """Finds a verb by its file; only the one that is called is imported (and all for --help)."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        names = sorted(each.name for each in pkgutil.iter_modules([str(Path(__file__).parent)]))
-        return [name for name in names if not name.startswith("_")]
+        return _names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from console.cli import _several as several
-from console.cli._ask import terminal_ask
 from console.cli._shared import Options, emit, error_json, say, shared_options, tell_error
 from console.errors import UsageError
 from console.units import plain
@@ -33,7 +31,10 @@ def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, optio
     """Say how nodes are reached, and what is wrong there.
 
     What of the ssh configuration counts on the way to NODE, and what is measured of the node."""
+    import asyncio
+
     from console.actions.checkup.bundle import require_free
+    from console.cli._ask import terminal_ask
     from console.errors import ConsoleError
 
     if len(nodes) > 1:
@@ -57,6 +58,8 @@ def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, optio
 
 
 async def _several(names: tuple[str, ...], options: Options) -> int:
+    from console.cli._ask import terminal_ask
+
     ask = several.in_turn(terminal_ask())
 
     async def look(one: several.One) -> None:

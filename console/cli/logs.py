@@ -12,8 +12,6 @@ import click
 from console.cli._pipe import reader_may_leave, while_somebody_reads, write_out
 from console.cli._shared import Options, emit, node_argument, on_node, say, shared_options
 from console.errors import ConsoleError, UsageError
-from console.logs.flow import flow
-from console.logs.highlight import without_secrets
 from console.units import format_bytes, plain
 
 if TYPE_CHECKING:
@@ -255,6 +253,8 @@ def _labels(sources: Sequence[LogSource]) -> dict[str, str]:
 
 def _echo(lines: Iterable[str]) -> None:
     """Print lines at once: a flush for each would be the slowest part."""
+    from console.logs.highlight import without_secrets
+
     text = "\n".join([plain(without_secrets(line)) for line in lines])
     if text:
         write_out(f"{text}\n")
@@ -286,6 +286,8 @@ def _show(node: Node, options: Options, source: LogSource, history: LogHistory, 
 
 def shape_lines(history: LogHistory, source: LogSource) -> list[str]:
     """The path of the captured states, and the shape table as text, widths as wide as they need."""
+    from console.logs.flow import flow
+
     found = history.shapes.rows()
     rows: list[tuple[str, ...]] = [("SITE", "MODEL", "MODE", "RANKS", "SHAPE", "DTYPE", "COUNT", "VERDICT")]
     rows += [_cells(row, source) for row in found]

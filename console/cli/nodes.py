@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -52,6 +51,8 @@ def _check(options: Options, names: tuple[str, ...]) -> int:
     """Check entries, or ssh names without one.
 
     Said are the place, the transport and why, the profile."""
+    import asyncio
+
     from console import paths
     from console.actions.check_nodes import check_nodes
     from console.config import load_nodes

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from console.tui.app import ConsoleApp
+    from console.tui.screen import ConsoleScreen
 
 AHEAD_S = 0.3
 """Pause before each screen that is made before it is looked at: keys, frames and the connection come first."""
@@ -24,11 +25,13 @@ def make(name: str) -> Screen[None]:
 
 
 async def make_all(app: ConsoleApp) -> None:
-    """Make every screen, so that the first look at one takes no longer than the second."""
+    """Make every screen and draw it once, so that the first look at one takes no longer than the second."""
     for name in SCREENS:
         await asyncio.sleep(AHEAD_S)
         if not app.screen.is_attached:  # it closes
             return
         if name not in app._screen_stacks:
             await app._init_mode(name)
+            await asyncio.sleep(AHEAD_S)
+            cast("ConsoleScreen", app._screen_stacks[name][0]).draw_ahead()
     garbage.take_over()

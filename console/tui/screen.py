@@ -77,6 +77,13 @@ class ConsoleScreen(Screen[None]):
         event.refresh_styles = False
         self._draw()
 
+    def draw_ahead(self) -> None:
+        """Draw what nobody sees yet: looks, layout and strips are kept, and a first look has them."""
+        if self.is_attached and not self.is_current:
+            self._draw()
+            self._refresh_layout(self.app.size)
+            self._compositor.render_strips()
+
     def perform(self, name: str) -> None:
         """Do what a key of this screen names: `pane` here, the others in the screens that have them."""
         if name != "pane":

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from textual import events
 
+from console.tui import ahead
 from console.tui.keys import SCREENS
+from console.tui.painting import FrontCompositor
 from console.tui.settings import Settings
 from console.tui.widgets.log_view import LogView
 from console.tui.widgets.table import Table
@@ -37,7 +39,7 @@ async def test_a_key_right_behind_the_first_look_at_the_log_holds_it(forced):
 
 async def test_screens_made_ahead_show_what_happened_since(forced, monkeypatch):
     monkeypatch.setattr("console.tui.ahead.AHEAD_S", 0.0)
-    monkeypatch.setattr("gc.freeze", lambda: None)
+    monkeypatch.setattr("console.tui.garbage.take_over", lambda: None)
     async with forced(settings=Settings(mounts_ahead=True)) as driver:
         await driver.until(lambda: set(driver.app._screen_stacks) == set(SCREENS))
         assert driver.app.current_mode == "node"
@@ -49,6 +51,26 @@ async def test_screens_made_ahead_show_what_happened_since(forced, monkeypatch):
         assert "the newest line of all" in driver.screen()
         await driver.press("6")
         assert "kimi-k2.5-baseline" in driver.screen()
+
+
+async def test_screens_made_ahead_are_drawn_before_they_are_looked_at(forced, monkeypatch):
+    drawn: list[str] = []
+    render = FrontCompositor.render_strips
+
+    def noted(compositor):
+        strips = render(compositor)
+        drawn.append("\n".join(strip.text for strip in strips))
+        return strips
+
+    monkeypatch.setattr("console.tui.ahead.AHEAD_S", 0.0)
+    monkeypatch.setattr("console.tui.garbage.take_over", lambda: None)
+    async with forced() as driver:
+        await driver.put(*busy())
+        monkeypatch.setattr(FrontCompositor, "render_strips", noted)
+        await ahead.make_all(driver.app)
+        assert driver.app.current_mode == "node"
+    assert len(drawn) == len(SCREENS) - 1
+    assert "kimi-k2.5-baseline" in drawn[SCREENS.index("runs") - 1]
 
 
 async def test_a_theme_chosen_elsewhere_is_seen_on_a_screen_that_comes_back(forced):
