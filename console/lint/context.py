@@ -133,6 +133,10 @@ class LogContext:
         """Is this the line that the death goes back to?"""
         return self.cause is not None and self.cause.offset == record.offset
 
+    def rank_of(self, record: Record) -> int | None:
+        """Whose record it is; a line that does not say is the dead rank's."""
+        return record.rank if record.rank is not None else self.cause.rank if self.cause else None
+
     def frames(self, record: Record) -> tuple[str, ...]:
         """`path:line` of the traceback above an exception, outermost first."""
         return self.history.notable.frames(record.offset)

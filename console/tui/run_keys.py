@@ -10,6 +10,7 @@ from console.tui.log_pick import LogPick
 if TYPE_CHECKING:
     from console.tui.app import ConsoleApp
     from console.tui.run_changes import RunChange
+    from remote_agent.protocol import ServerRun
 
 
 def change(app: ConsoleApp, wanted: RunChange) -> None:
@@ -37,14 +38,19 @@ def open_log(app: ConsoleApp, run_id: str, launch_id: str) -> None:
     except ConsoleError as error:
         app.say(f"{error.message}. {error.hint}", "warning")
         return
+    show_log(app, server, begin, f"run {run_id}: bytes {begin:,} to {end:,} of {server.log_path}")
+
+
+def show_log(app: ConsoleApp, server: ServerRun, offset: int, told: str, view: str = "lines") -> None:
+    """Bring a byte of a server's log to the front, and say what it is."""
     app.open_log(LogPick(server.log_path, server.run_id))
     app.go_to("logs")
-    app.say(f"run {run_id}: bytes {begin:,} to {end:,} of {server.log_path}")
-    app.call_after_refresh(_go_to, app, server.run_id, begin)
+    app.say(told)
+    app.call_after_refresh(_go_to, app, server.run_id, offset, view)
 
 
-def _go_to(app: ConsoleApp, run_id: str, offset: int) -> None:
+def _go_to(app: ConsoleApp, run_id: str, offset: int, view: str) -> None:
     from console.tui.screens.logs import LogsScreen
 
     if isinstance(app.screen, LogsScreen):
-        app.screen.go_to(run_id, offset)
+        app.screen.go_to(run_id, offset, view)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from console.errors import ConsoleError
 from console.tui import run_keys
-from console.tui.log_pick import LogPick
 from console.tui.messages import CompareAsked
 from console.tui.runbook_edit import begun_at, inserted, toggled
 
@@ -79,14 +78,5 @@ def _to_server(app: ConsoleApp, step: Step, *, view: str) -> None:
     if server is None:
         app.say(f"the node has no record of server {step.made}", "warning")
         return
-    app.open_log(LogPick(server.log_path, server.run_id))
-    app.go_to("logs")
-    app.say(f"step {step.id}: server {server.run_id}, from byte {server.log_offset:,} of {server.log_path}")
-    app.call_after_refresh(_look, app, server.run_id, server.log_offset, view)
-
-
-def _look(app: ConsoleApp, run_id: str, offset: int, view: str) -> None:
-    from console.tui.screens.logs import LogsScreen
-
-    if isinstance(app.screen, LogsScreen):
-        app.screen.go_to(run_id, offset, view)
+    told = f"step {step.id}: server {server.run_id}, from byte {server.log_offset:,} of {server.log_path}"
+    run_keys.show_log(app, server, server.log_offset, told, view)

@@ -28,7 +28,7 @@ def explain(log: LogContext) -> Iterator[Finding]:
     for record in log.errors("out_of_memory"):
         if record.fields.get("during") != "graph_capture":
             continue
-        rank = record.rank if record.rank is not None else log.cause.rank if log.cause else None
+        rank = log.rank_of(record)
         gpu, tried = record.fields.get("gpu"), record.fields.get("tried")
         place = " on ".join(part for part in (f"GPU {gpu}" if gpu is not None else "", _rank(rank)) if part)
         message = f"out of memory while capturing CUDA graphs{f': {place}' if place else ''}"

@@ -31,7 +31,7 @@ def explain(log: LogContext) -> Iterator[Finding]:
         if not any(sentence in record.text for sentence in _SENTENCES):
             continue
         frames = log.frames(record)
-        rank = record.rank if record.rank is not None else log.cause.rank if log.cause else None
+        rank = log.rank_of(record)
         where = f" at {frames[-1]}" if frames else ""
         message = f"something waits for the GPU{where}{'' if rank is None else f' (rank {rank})'}, under graph capture"
         yield quoting(RULE.error(message, _hint(frames)), record)
