@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from console.actions import tree_in_use
+from console.actions import servers_with
 from console.actions.patch_state import PatchRequest, TreeState, read_tree
 from console.errors import Refused
 from console.patches import chain
@@ -84,7 +84,7 @@ class PatchPlanView:
             yield f"unfinished: {', '.join(entry.patches)} by {entry.operator}; revert takes it back"
         yield from self.tree.notes
         if self.changes:
-            yield from tree_in_use.lines(self.in_use)
+            yield from servers_with.lines(self.in_use)
 
     def diff(self) -> str:
         return "".join(file.diff for plan in self.tree.plans for file in plan.files)
@@ -150,7 +150,7 @@ class PatchOutcome:
             compiled = {True: "compiled", False: "DOES NOT COMPILE", None: ""}[file.compiled]
             yield f"{file.state:>14} {file.path} {compiled} {file.why}".rstrip()
         yield self.proof
-        yield from tree_in_use.lines(self.in_use)
+        yield from servers_with.lines(self.in_use)
 
     def to_json(self) -> dict[str, Any]:
         files = [file.to_json() for file in self.files]
@@ -161,7 +161,7 @@ class PatchOutcome:
 async def plan(node: Node, request: PatchRequest) -> PatchPlanView:
     """Read the tree and compute every new text; nothing is changed."""
     tree = await read_tree(node, request)
-    return PatchPlanView(request, tree, await tree_in_use.in_use(node, tree.root))
+    return PatchPlanView(request, tree, await servers_with.tree(node, tree.root))
 
 
 async def run(node: Node, plan: PatchPlanView, say: Say) -> PatchOutcome:

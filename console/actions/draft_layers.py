@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from console.actions import servers_with
 from console.actions.patch_state import read_config, read_files
 from console.errors import NegativeResult, UsageError
 from console.remote.agent import NodeError, NodeRefused
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from console.actions.node import Node
     from console.launch.loader import ResolvedProfile
     from console.wiring.setter import SetterForm
-    from remote_agent.protocol import LedgerEntry, PathFacts, SGLangFacts
+    from remote_agent.protocol import LedgerEntry, PathFacts, ServerRun, SGLangFacts
 
 FILE = "config.json"
 PATCH = "draft-layers"
@@ -205,7 +206,7 @@ async def read_draft(node: Node, request: DraftRequest) -> DraftState:
         version=facts.version,
         installed=await installed_rule(node, facts, target),
         ledger=tuple(await node.agent.ledger(folder.root)),
-        in_use=await _in_use(node, folder.path),
+        in_use=await servers_with.servers(node, lambda run: _reads(run, folder.path)),
     )
 
 
@@ -246,14 +247,9 @@ async def installed_rule(node: Node, facts: SGLangFacts, target: dict[str, Any])
     return setter.read(text) or f"the installed {path} treats ids in a way that is not known"
 
 
-async def _in_use(node: Node, path: str) -> tuple[str, ...]:
-    if (await node.agent.facts()).state_dir is None:
-        return ()
-    found = []
-    for run in await node.running():
-        profile = run.record.get("profile")
-        speculative = profile.get("speculative") if isinstance(profile, dict) else None
-        named = speculative.get("draft_model_path") if isinstance(speculative, dict) else None
-        if isinstance(named, str) and named.rstrip("/") == path:
-            found.append(f"{run.run_id} (port {run.port}, {run.operator})")
-    return tuple(found)
+def _reads(run: ServerRun, path: str) -> bool:
+    """Does the record of a server name this draft?"""
+    profile = run.record.get("profile")
+    speculative = profile.get("speculative") if isinstance(profile, dict) else None
+    named = speculative.get("draft_model_path") if isinstance(speculative, dict) else None
+    return isinstance(named, str) and named.rstrip("/") == path

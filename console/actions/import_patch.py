@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from console.actions import apply_patch, tree_in_use
+from console.actions import apply_patch, servers_with
 from console.actions.apply_patch import PatchFile, PatchOutcome, PatchPlanView
 from console.actions.patch_state import PatchRequest, find_tree, read_files, serving_python
 from console.errors import Refused, UsageError
@@ -99,7 +99,7 @@ async def plan(node: Node, diff: bytes, name: str, python: str | None = None) ->
         )
     planned = replace(tree, plans=(PatchPlan(patch_id, files),))
     request = PatchRequest(ids=(patch_id,), delivery="in-place", python=tree.python)
-    return ImportPlan(PatchPlanView(request, planned, await tree_in_use.in_use(node, tree.root)))
+    return ImportPlan(PatchPlanView(request, planned, await servers_with.tree(node, tree.root)))
 
 
 async def run(node: Node, plan: ImportPlan, say: Say) -> PatchOutcome:

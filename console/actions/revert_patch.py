@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from console.actions import apply_overlay, tree_in_use
+from console.actions import apply_overlay, servers_with
 from console.actions.apply_patch import PatchFile, PatchOutcome
 from console.actions.patch_state import PatchRequest, TreeState, read_tree
 
@@ -41,7 +41,7 @@ class RevertPlan:
         if self.is_empty:
             yield "nothing was applied by this account on this node"
         else:
-            yield from tree_in_use.lines(self.in_use)
+            yield from servers_with.lines(self.in_use)
 
     def to_json(self) -> dict[str, Any]:
         files = [file for entry in self.tree.ledger for file in entry.files]
@@ -56,7 +56,7 @@ class RevertPlan:
 async def plan(node: Node, request: PatchRequest) -> RevertPlan:
     tree = await read_tree(node, request)
     overlays = [each.name for each in await node.agent.overlays() if each.manifest.get("root") == tree.root]
-    return RevertPlan(tree, tuple(overlays), await tree_in_use.in_use(node, tree.root))
+    return RevertPlan(tree, tuple(overlays), await servers_with.tree(node, tree.root))
 
 
 async def run(node: Node, plan: RevertPlan, say: Say) -> PatchOutcome:
