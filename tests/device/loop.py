@@ -68,7 +68,7 @@ def _arguments() -> argparse.ArgumentParser:
         "--parts",
         type=lambda text: text.split(","),
         default=list(PARTS),
-        help=f"{','.join(PARTS)}; one of several by faults.NAME",
+        help=f"{','.join(PARTS)}; of several by faults.NAME, calibrate.*positions*",
     )
     parser.add_argument("--deadline", type=float, default=540.0, help="seconds after which no part is begun")
     parser.add_argument("--bundle", type=Path, default=Path(".sgl"), help="what bundle/make_bundle.sh wrote")

@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tests.device import processes
@@ -59,7 +60,7 @@ class Rig:
     report: Report
     sites: list[Site] = field(default_factory=list)
     only: str = ""
-    """The one task of a part that is to be run; empty: all."""
+    """The tasks of a part that are to be run, as a shell's pattern; empty: all."""
     killed: list[str] = field(default_factory=list)
     """What was left of a site's servers and had to be killed."""
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -84,7 +85,7 @@ class Rig:
                 task[1](self, part)
 
         with ThreadPoolExecutor(max_workers=self.kit.at_once) as pool:
-            list(pool.map(run, (task for task in tasks if self.only in ("", task[0]))))
+            list(pool.map(run, (task for task in tasks if fnmatchcase(task[0], self.only or "*"))))
 
     def pack_logs(self) -> None:
         """Bring the servers' logs and the run records home in one file."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 CALIBRATE_S, SWEEP_S = 400.0, 560.0
 TRAINED, EARLY, NOTHING = [8, 10, 7, 4, 5, 52], [186, 3, 2, 1, 1, 32], [399]
+BLIND = [85, 8, 7, 6, 5, 38]
+"""The target's attention finds another token than the one before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,20 @@ CALIBRATIONS = (
     Calibration("trained", (), TRAINED, "as trained: outputs of layers 2, 3, 6", both=True),
     Calibration("one-early", ("--wiring", "one_early"), EARLY, "all one layer early: outputs of layers 1, 2, 5"),
     Calibration("eagle-flag", ("--wiring", "eagle_flag"), NOTHING, "--speculative-algorithm EAGLE"),
+    Calibration("positions", ("--positions",), TRAINED, "as trained: outputs of layers 2, 3, 6", both=True),
+    Calibration(
+        "positions-target-scaled",
+        ("--positions", "--wiring", "target_rope_scaled"),
+        BLIND,
+        "the target's attention finds nothing",
+        both=True,
+    ),
+    Calibration(
+        "positions-draft-scaled",
+        ("--positions", "--wiring", "rope_scaled"),
+        NOTHING,
+        "the draft's attention finds nothing",
+    ),
 )
 BY_STEPS: dict[int, tuple[float, list[int]]] = {
     1: (1.9048, [20, 190]),
