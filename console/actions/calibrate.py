@@ -198,7 +198,7 @@ async def saw(node: Node, request: CalibrateRequest, hist: tuple[int, ...], step
 async def written(node: Node, spec: PairSpec, ask: Ask, wired: Wired | None, python: str, say: Say) -> Table:
     """Have the pair written where it is not there yet, and read what a server must accept."""
     writer = program()
-    say(f"writing the {spec.arch} pair and its predictions with {python}")
+    say(f"writing the {spec.arch} pair and its predictions with {python} (5 to 20 s on one core)")
     await node.agent.put(writer.sha256, writer.data)
     name = spec.name(writer.sha256)
     folder = await node.agent.write_pair(python, node.config.env, name, writer.sha256, order(spec, ask, wired))

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from console.calibration.program import program
 from tests.sglang_cpu import environment
 from tests.sglang_cpu.calibrations import ALL, ALL_EARLY, AS_TRAINED, EARLY, RIGHT, USUAL
 from tests.sglang_cpu.conftest import NODE, make_site
@@ -66,6 +68,14 @@ def test_a_wiring_gives_what_its_weights_predict_and_is_named(case: Calibration,
     wrong = {stage["id"] for stage in told["stages"] if stage["verdict"] == "fault"}
     assert (case.stage in wrong) if case.stage else not wrong
     assert not any(run["children"] for run in site.run("status", NODE)[1]["servers"]), "it leaves no server"
+
+
+def test_the_pair_is_written_on_one_core_of_however_many(site: Site, tmp_path: Path):
+    archive = tmp_path / "pair.zip"
+    archive.write_bytes(program().data)
+    look = f"import sys; sys.path.insert(0, {str(archive)!r}); import writer, torch; print(torch.get_num_threads())"
+    words, env = [str(site.cpu.python), "-c", look], {**os.environ, "OMP_NUM_THREADS": "8"}
+    assert subprocess.run(words, env=env, capture_output=True, text=True, check=True).stdout.split() == ["1"]
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,9 @@ from weights import draft, swap_slots, target
 WEIGHTS = "model.safetensors"
 IDS = "eagle_aux_hidden_state_layer_ids"
 
+# A node's cores are others' too; on a busy one, threads of a pair that is seconds of one core wait for each other.
+torch.set_num_threads(1)
+
 
 def write_pair(folder, pair):
     """Target, draft as trained, tokenizer: the folder is there when all of it is."""
