@@ -67,7 +67,6 @@ def info(pid: int) -> Optional[ProcessInfo]:
         uid=uid,
         user=user_name(uid),
         comm=comm,
-        title=" ".join(argv).strip() or f"[{comm}]",
         argv=argv,
         state=stat[0],
         age_s=round(max(0.0, _uptime() - int(stat[19]) / _TICKS), 2),

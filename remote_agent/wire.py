@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import Any, BinaryIO, Deque, Dict, Iterator, Optional
+from typing import Any, BinaryIO, Deque, Dict, Iterator, List, Optional
 
-from remote_agent.protocol import MAX_LINE, Hello, ProtocolError, decode_line, encode_line, to_wire
+from remote_agent.protocol import MAX_LINE, Hello, ProtocolError, decode_line, encode_answer, encode_line, to_wire
 
 BULK_LIMIT = 4
 
@@ -51,7 +51,7 @@ class Wire:
                 yield error
 
     def send_control(self, message: Dict[str, Any]) -> None:
-        self._put(self._control, encode_line(message))
+        self._put(self._control, encode_answer(message))
 
     def send_latest(self, slot: str, method: str, params: Any) -> None:
         """Send a notification; one that still waits in the same slot is replaced."""
@@ -76,7 +76,7 @@ class Wire:
 
     def send_after_bulk(self, message: Dict[str, Any]) -> None:
         """Send the end of a stream: it must not overtake the batches that wait."""
-        self._put(self._bulk, encode_line(message))
+        self._put(self._bulk, encode_answer(message))
 
     def close(self) -> None:
         """Write out control messages that wait, then stop."""
@@ -85,10 +85,10 @@ class Wire:
             self._change.notify_all()
         self._thread.join(2.0)
 
-    def _put(self, queue: Deque[bytes], line: bytes) -> None:
+    def _put(self, queue: Deque[bytes], lines: List[bytes]) -> None:
         with self._change:
             self._raise_if_closed()
-            queue.append(line)
+            queue.extend(lines)
             self._change.notify_all()
 
     def _raise_if_closed(self) -> None:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 TOLERANCE_BYTES = 64 * 1024 * 1024
 """Above a GPU's idle reading. A context that is being torn down holds 4 MiB (seen on H200)."""
 
+NAMED = 8
+"""Holders of one GPU that its line names."""
+
 
 @dataclass(frozen=True, slots=True)
 class GpuVerdict:
@@ -64,7 +67,7 @@ def _verdict(gpu: GpuSample, holders: Sequence[Holder]) -> GpuVerdict:
     if used is None:
         return GpuVerdict(gpu.index, "unknown", None, "the driver does not tell its used memory")
     if mine:
-        return GpuVerdict(gpu.index, "held", used, "; ".join(_who(holder, gpu.index) for holder in mine))
+        return GpuVerdict(gpu.index, "held", used, _first([_who(holder, gpu.index) for holder in mine]))
     if gpu.mig:
         return GpuVerdict(gpu.index, "unknown", used, "MIG is on: the sum says nothing about its instances")
     if is_used(gpu):
@@ -80,7 +83,7 @@ def _unseen(index: int, used: int, here: Sequence[Holder]) -> str:
         return f"{format_bytes(used)} used behind an MPS server, whose clients are not told: ask who runs it"
     watching = [_name(holder) for holder in here if index in holder.watched]
     if watching:
-        return f"{format_bytes(used)} used; the driver names nobody, the device is open in {'; '.join(watching)}"
+        return f"{format_bytes(used)} used; the driver names nobody, the device is open in {_first(watching)}"
     return (
         f"{format_bytes(used)} used by no process that can be seen: a container or another pid namespace, or a context "
         "that the driver lost; ask the node's admin"
@@ -94,6 +97,12 @@ def _who(holder: Holder, index: int) -> str:
         return f"{used}: pid {holder.pid} is not of this pid namespace: ask on the host{doubt}"
     stuck = _STATES.get(holder.process.state, "")
     return f"{used}: {_name(holder)}{stuck}{doubt}"
+
+
+def _first(told: Sequence[str]) -> str:
+    """As many as are read: a server of eight ranks has some 270 processes with the device open."""
+    more = f"; and {len(told) - NAMED} more" if len(told) > NAMED else ""
+    return "; ".join(told[:NAMED]) + more
 
 
 def _name(holder: Holder) -> str:

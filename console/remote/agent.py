@@ -91,7 +91,10 @@ class Agent(NodeLogs):
                 yield from_wire(wire.TelemetrySample, each.params)
 
     async def gpu_processes(self) -> wire.GpuProcesses:
-        return from_wire(wire.GpuProcesses, await self._ask("gpus.processes"))
+        """Who holds the GPUs; each holder with its process, where it is of this pid namespace."""
+        held = from_wire(wire.GpuProcesses, await self._ask("gpus.processes"))
+        by_pid = {each.identity.pid: each for each in held.processes}
+        return replace(held, holders=[replace(row, process=by_pid.get(row.pid)) for row in held.holders])
 
     async def terminate(
         self, identities: Sequence[wire.Identity], grace_s: float, progress: Callable[[dict[str, Any]], None]

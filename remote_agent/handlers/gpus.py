@@ -6,8 +6,7 @@ import os
 import re
 import signal
 import time
-from dataclasses import replace
-from typing import Dict, List, Optional, Set, Tuple
+from typing import Dict, List, Set, Tuple
 
 from remote_agent import processes
 from remote_agent.gpu import SourceError, sanity
@@ -17,6 +16,7 @@ from remote_agent.protocol import (
     GpuHolder,
     GpuProcesses,
     Identity,
+    ProcessInfo,
     ProtocolError,
     Terminated,
     Terminations,
@@ -44,9 +44,8 @@ def processes_(node: Node, request: Request) -> GpuProcesses:
         for index in indexes
         if (index, pid) not in known and pid != os.getpid()
     ]
-    own = processes.pid_namespace(os.getpid())
-    full = [_with_process(each, own, opened) for each in holders]
-    return GpuProcesses(source=node.gpu.name, reason=reason, unreadable_pids=unreadable, holders=full)
+    found = _credible({each.pid for each in holders}, opened)
+    return GpuProcesses(node.gpu.name, reason, unreadable, holders, found)
 
 
 def _driver_rows(node: Node) -> List[GpuHolder]:
@@ -61,12 +60,11 @@ def _indexes(rows: List[GpuHolder]) -> Set[int]:
     return {row.gpu_index for row in rows}
 
 
-def _with_process(row: GpuHolder, own_namespace: Optional[int], opened: Dict[int, List[int]]) -> GpuHolder:
-    """Join the row with its process, unless the pid is another namespace's and only looks like one of ours."""
-    process = processes.info(row.pid)
-    if process and sanity.is_credible(own_namespace, process.pid_namespace, row.pid in opened):
-        return replace(row, process=process)
-    return replace(row, process=None)
+def _credible(pids: Set[int], opened: Dict[int, List[int]]) -> List[ProcessInfo]:
+    """The processes of the pids, but for those that are another namespace's and only look like one of ours."""
+    own = processes.pid_namespace(os.getpid())
+    found = [processes.info(pid) for pid in sorted(pids)]
+    return [each for each in found if each and sanity.is_credible(own, each.pid_namespace, each.identity.pid in opened)]
 
 
 def _pid_max() -> int:

@@ -2,7 +2,9 @@
 
 One JSON object a line, UTF-8, JSON-RPC 2.0 without batches. The agent speaks first (`agent.hello`). A request is
 `{"jsonrpc": "2.0", "id": 1, "method": "gpus.processes", "params": {...}}`; its answer carries `result`, or `error`
-with `data.kind` from KINDS. Notifications of the agent have no id. Bytes (logs, files) travel as base64.
+with `data.kind` from KINDS. An answer longer than MAX_LINE comes as lines `{"id": 1, "part": "…", "more": true}`, whose
+texts together are the answer; the last has `more` false. Notifications of the agent have no id. Bytes (logs, files)
+travel as base64.
 
 This file is imported by the agent on Python 3.8 and by the console: annotations stay `List` and `Optional`.
 """
@@ -10,9 +12,11 @@ This file is imported by the agent on Python 3.8 and by the console: annotations
 from __future__ import annotations
 
 from remote_agent.protocol.codec import (
+    MAX_ANSWER,
     MAX_LINE,
     ProtocolError,
     decode_line,
+    encode_answer,
     encode_line,
     from_base64,
     from_wire,
@@ -77,6 +81,7 @@ __all__ = [
     "EXIT_PYTHON_TOO_OLD",
     "KINDS",
     "MAGIC",
+    "MAX_ANSWER",
     "MAX_LINE",
     "PROTOCOL",
     "AgentError",
@@ -141,6 +146,7 @@ __all__ = [
     "TreeFile",
     "Unfinished",
     "decode_line",
+    "encode_answer",
     "encode_line",
     "from_base64",
     "from_wire",

@@ -6,10 +6,13 @@ import base64
 import dataclasses
 import json
 import typing
-from typing import Any, Dict, Type, TypeVar
+from typing import Any, Dict, List, Type, TypeVar
 
 MAX_LINE = 512 * 1024
-"""No message is longer, in bytes: asyncssh cuts a line at its 2 MiB window."""
+"""No line is longer, in bytes: asyncssh cuts a line at its 2 MiB window."""
+MAX_ANSWER = 32 * 1024 * 1024
+"""An answer that is longer than a line comes in parts; they are no more than this together, in bytes."""
+_PART = MAX_LINE * 7 // 16  # each character may need a second byte where JSON is put into JSON
 
 _INFINITY = float("inf")
 
@@ -88,6 +91,18 @@ def encode_line(message: Dict[str, Any]) -> bytes:
     if len(line) > MAX_LINE:
         raise ProtocolError(f"a message of {len(line)} bytes is over the limit of {MAX_LINE}")
     return line
+
+
+def encode_answer(message: Dict[str, Any]) -> List[bytes]:
+    """Write an answer: a line, or where that is too long its text in parts. Raises ProtocolError over MAX_ANSWER."""
+    text = json.dumps(message, separators=(",", ":"))
+    if len(text) < MAX_LINE:
+        return [text.encode("ascii") + b"\n"]
+    if len(text) > MAX_ANSWER:
+        raise ProtocolError(f"an answer of {len(text)} bytes is over the limit of {MAX_ANSWER}")
+    common = {name: message[name] for name in ("jsonrpc", "id")}
+    cuts = range(0, len(text), _PART)
+    return [encode_line(dict(common, part=text[at : at + _PART], more=at != cuts[-1])) for at in cuts]
 
 
 def decode_line(line: bytes) -> Dict[str, Any]:

@@ -26,7 +26,6 @@ class ProcessInfo:
     uid: int
     user: str
     comm: str
-    title: str
     argv: List[str]
     state: str
     age_s: float
@@ -36,6 +35,11 @@ class ProcessInfo:
     rss_bytes: Optional[int] = None
     pid_namespace: Optional[int] = None
     """Inode of its pid namespace; None where it may not be read."""
+
+    @property
+    def title(self) -> str:
+        """The command line, which a program may have written over; without one the name."""
+        return " ".join(self.argv).strip() or f"[{self.comm}]"
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,10 @@ class TelemetrySample:
 
 @dataclass(frozen=True)
 class GpuHolder:
-    """A process that holds GPU memory; `process` is None when its pid is not of this pid namespace."""
+    """A process that holds GPU memory, on one GPU.
+
+    `process` is None when its pid is not of this pid namespace, and on the wire: GpuProcesses has each process once.
+    """
 
     gpu_index: int
     pid: int
@@ -187,12 +194,17 @@ class GpuHolder:
 
 @dataclass(frozen=True)
 class GpuProcesses:
-    """`gpus.processes`: who holds GPU memory. `unreadable_pids` counts processes whose files could not be read."""
+    """`gpus.processes`: who holds GPU memory. `unreadable_pids` counts processes whose files could not be read.
+
+    A server of eight ranks has some 270 processes (Inductor's compile workers), each with the files of all GPUs open.
+    """
 
     source: str
     reason: str
     unreadable_pids: int
     holders: List[GpuHolder] = field(default_factory=list)
+    processes: List[ProcessInfo] = field(default_factory=list)
+    """Those of the holders that are of this pid namespace."""
 
 
 @dataclass(frozen=True)

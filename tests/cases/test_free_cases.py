@@ -22,7 +22,7 @@ def process(line: str) -> ProcessInfo:
     """One row of `ps -eo pid,ppid,stat,user,comm,args`."""
     pid, ppid, stat, user, comm, args = line.split(None, 5)
     return ProcessInfo(
-        Identity(int(pid), int(pid), "boot"), int(ppid), int(pid), int(pid), UIDS[user], user, comm, args, args.split(),
+        Identity(int(pid), int(pid), "boot"), int(ppid), int(pid), int(pid), UIDS[user], user, comm, args.split(),
         stat[0], 60.0,
     )  # fmt: skip
 
@@ -77,18 +77,12 @@ def test_c02_padded_titles_and_cut_names():
     for line in lines:
         comm, _, cmdline = line.partition(" | ")
         argv = cmdline.rstrip("~").split("~")
-        # The agent strips padding at the end of the title, as it reads it.
-        title = " ".join(argv).strip()
-        parsed.append((role_of(comm, title, argv), ranks(row(comm, title, argv))))
+        parsed.append((role(row(comm, argv)), ranks(row(comm, argv))))
     assert parsed == [("scheduler", "TP8"), ("scheduler", "TP15"), ("detokenizer", ""), (None, "")]
 
 
-def row(comm: str, title: str, argv: list[str]) -> ProcessInfo:
-    return ProcessInfo(Identity(1, 1, "b"), 1, 1, 1, 1000, "svc", comm, title, argv, "S", 1.0)
-
-
-def role_of(comm: str, title: str, argv: list[str]) -> str | None:
-    return role(row(comm, title, argv))
+def row(comm: str, argv: list[str]) -> ProcessInfo:
+    return ProcessInfo(Identity(1, 1, "b"), 1, 1, 1, 1000, "svc", comm, argv, "S", 1.0)
 
 
 def test_c04_the_shell_that_names_sglang_and_the_agent_under_its_path_are_no_sglang():

@@ -60,7 +60,7 @@ class Node:
 
 
 def process(identity: Identity) -> ProcessInfo:
-    return ProcessInfo(identity, 1, 1, 1, 0, "root", "holder", "holder", ["holder"], "S", 5.0, "/tmp")
+    return ProcessInfo(identity, 1, 1, 1, 0, "root", "holder", ["holder"], "S", 5.0, "/tmp")
 
 
 @pytest.fixture(autouse=True)

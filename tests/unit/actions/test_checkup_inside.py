@@ -33,7 +33,7 @@ FACTS = NodeFacts(
 
 def launcher(pid: int, uid: int, python: str) -> ProcessInfo:
     argv = [python, "-m", "sglang.launch_server", "--port", "30000"]
-    return ProcessInfo(Identity(pid, 1, "b"), 1, pid, pid, uid, f"u{uid}", "python", " ".join(argv), argv, "S", 5.0)
+    return ProcessInfo(Identity(pid, 1, "b"), 1, pid, pid, uid, f"u{uid}", "python", argv, "S", 5.0)
 
 
 def inventory(

@@ -19,7 +19,7 @@ SEEN = {**ENV, "HF_TOKEN": "***"}
 
 
 def process(pid: int, *argv: str) -> ProcessInfo:
-    return ProcessInfo(Identity(pid, 1, "b"), 1, pid, 1, 0, "root", "python", " ".join(argv), list(argv), "S", 1.0)
+    return ProcessInfo(Identity(pid, 1, "b"), 1, pid, 1, 0, "root", "python", list(argv), "S", 1.0)
 
 
 def told(*environs: ProcessEnviron, argv: tuple[str, ...] = ARGV) -> Any:

@@ -260,7 +260,7 @@ def test_persistence_mode(good):
 
 def _holder(pid: int, title: str, gpus: tuple[int, ...], role: str, **more: Any) -> Holder:
     argv = title.split(" ")
-    process = ProcessInfo(Identity(pid, 1, "b"), 1, 77, 77, 1000, "anna", "c", title, argv, "S", 1.0)
+    process = ProcessInfo(Identity(pid, 1, "b"), 1, 77, 77, 1000, "anna", "c", argv, "S", 1.0)
     return Holder(pid, "foreign", tuple((gpu, GIB) for gpu in gpus), "nvml", process, role=role, **more)
 
 

@@ -20,7 +20,7 @@ def process(
     pid: int, uid: int = UID, comm: str = "sglang::schedul", title: str = "sglang::scheduler_TP0"
 ) -> ProcessInfo:
     who = Identity(pid, pid * 7, "boot")
-    return ProcessInfo(who, 1, pid, pid, uid, f"u{uid}", comm, title, [title], "S", 60.0, cwd="/home/u")
+    return ProcessInfo(who, 1, pid, pid, uid, f"u{uid}", comm, [title], "S", 60.0, cwd="/home/u")
 
 
 def server(run_id: str, operator: str, *children: ProcessInfo, state: str = "running") -> ServerRun:
@@ -165,6 +165,13 @@ def test_a_monitor_that_has_the_device_open_holds_nothing():
     (found,) = verdicts(sample(900 * MIB), holders)
     assert found.state == "held"
     assert "the driver names nobody, the device is open in pid 30" in found.reason
+
+
+def test_of_hundreds_that_have_the_device_open_some_are_named_and_the_rest_counted():
+    opened = [GpuHolder(0, pid, None, "", process(pid), from_driver=False) for pid in range(100, 400)]
+    (found,) = verdicts(sample(900 * MIB), classify(opened, RUNS, ME, UID))
+    assert found.reason.count("pid ") == 8
+    assert found.reason.endswith("; and 292 more")
 
 
 def test_a_gpu_whose_device_file_alone_is_open_is_free_for_all_that_the_process_holds_another():

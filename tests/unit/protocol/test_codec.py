@@ -67,6 +67,8 @@ def test_an_unknown_key_is_ignored():
 def test_a_line_over_the_limit_is_not_sent():
     with pytest.raises(wire.ProtocolError, match="over the limit"):
         wire.encode_line({"data": "x" * wire.MAX_LINE})
+    with pytest.raises(wire.ProtocolError, match="over the limit"):
+        wire.encode_answer({"jsonrpc": "2.0", "id": 1, "result": "x" * wire.MAX_ANSWER})
 
 
 @given(st.binary())

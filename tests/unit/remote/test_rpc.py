@@ -5,12 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.remote import rpc as rpc_module
 from console.remote.agent import ERRORS, console_error
 from console.remote.rpc import Garbage, Notification, Reply, Rpc
-from remote_agent.protocol import KINDS, MAX_LINE, AgentError
+from remote_agent.protocol import KINDS, MAX_LINE, AgentError, encode_answer
 
 
 def line(**message: object) -> bytes:
@@ -62,6 +64,39 @@ def test_an_endless_line_is_dropped_and_the_next_one_read():
         found += rpc.receive(b"x" * 65536)
     found += rpc.receive(b"rest\n" + line(id=9, result=True))
     assert [type(each) for each in found] == [Garbage, Reply]
+
+
+@given(st.lists(st.integers(0, 3 * MAX_LINE // 2), min_size=1, max_size=3), st.data())
+def test_long_answers_come_in_parts_between_which_anything_may_stand(sizes, data):
+    answers = {n: {"jsonrpc": "2.0", "id": n, "result": ['"\\ü' * (size // 4)]} for n, size in enumerate(sizes)}
+    waiting = {n: encode_answer(answer) for n, answer in answers.items()}
+    assert all(len(each) <= MAX_LINE for lines in waiting.values() for each in lines)
+    sent = []
+    while waiting:
+        n = data.draw(st.sampled_from(sorted(waiting)))
+        sent += [waiting[n].pop(0), line(jsonrpc="2.0", method="$/progress", params={})]
+        waiting = {n: lines for n, lines in waiting.items() if lines}
+    replies = [each for each in messages(*sent) if isinstance(each, Reply)]
+    assert {each.call_id: each.result for each in replies} == {n: each["result"] for n, each in answers.items()}
+
+
+@pytest.mark.parametrize("part", ["", "x" * 1000])
+def test_an_answer_without_an_end_is_an_error_and_the_next_call_goes_on(monkeypatch, part):
+    monkeypatch.setattr(rpc_module, "MAX_ANSWER", 64_000)
+    rpc, one = Rpc(), line(jsonrpc="2.0", id=3, part=part, more=True)
+    many = 64_000 // (64 + len(part)) + 1
+    assert rpc.receive(one * (many - 1)) == []
+    (found,) = rpc.receive(one)
+    assert (found.call_id, found.error.kind) == (3, "failed")
+    assert rpc.receive(line(jsonrpc="2.0", id=4, result=1)) == [Reply(4, 1)]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nonsense", "[1]", '{"id": 8, "result": 1}', '{"id": 7, "part": "", "more": true}']
+)
+def test_parts_that_make_no_answer_end_their_call_with_an_error(text):
+    (found,) = messages(line(jsonrpc="2.0", id=7, part=text, more=False))
+    assert (found.call_id, found.error.kind) == (7, "failed")
 
 
 def test_every_kind_of_the_agent_has_one_class_with_an_exit_code():

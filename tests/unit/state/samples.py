@@ -24,7 +24,7 @@ def telemetry(*index_and_used: int | None) -> TelemetrySample:
 
 
 def process(pid: int, title: str, user: str = "me") -> ProcessInfo:
-    return ProcessInfo(Identity(pid, 1, "boot"), 1, pid, pid, 1000, user, title[:15], title, [title], "S", 61.0)
+    return ProcessInfo(Identity(pid, 1, "boot"), 1, pid, pid, 1000, user, title[:15], [title], "S", 61.0)
 
 
 def holder(gpu: int, kind: Any, title: str = "sglang::scheduler_TP0", pid: int = 100) -> Holder:
