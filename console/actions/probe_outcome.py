@@ -168,7 +168,8 @@ def _cycle(cycle: CycleSummary | None) -> Iterator[tuple[str, str]]:
     told = ", ".join(f"{name} {value:.2f} ms" for name, value in stages if value is not None)
     gap = "" if cycle.gap_ms is None else f"; {cycle.gap_ms:.2f} ms to the next"
     clock = f"median of {cycle.count}, {cycle.clock or 'unknown'} clock"
-    yield "its cycle", f"{cycle.cycle_ms:.2f} ms: {told}{gap} ({clock})"
+    mean = "" if cycle.round_ms is None else f"; {cycle.round_ms:.2f} ms with it on average"
+    yield "its cycle", f"{cycle.cycle_ms:.2f} ms: {told}{gap} ({clock}){mean}"
 
 
 def _device(split: DeviceSplit) -> str:

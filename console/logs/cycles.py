@@ -34,7 +34,7 @@ class CyclePoint:
 
 @dataclass(frozen=True, slots=True)
 class CycleSummary:
-    """Medians over all cycles of one rank; milliseconds, None for a stage that never ran."""
+    """Over all cycles of one rank, medians where nothing else is said; milliseconds, None for what never ran."""
 
     count: int
     cycle_ms: float
@@ -47,6 +47,8 @@ class CycleSummary:
     """`cuda`: events on the stream; `host`: the time of the call."""
     gap_ms: float | None = None
     """From the end of a cycle to the start of the next: the scheduler's own time, which a client waits too."""
+    round_ms: float | None = None
+    """Mean of a cycle and the gap before it. A client's cycle time is a mean too; medians of parts add up to less."""
 
 
 class Cycles:
@@ -62,7 +64,7 @@ class Cycles:
     def _clear(self) -> None:
         self._points = {name: Points() for name in (*STAGES, "cycle_ms")}
         self._totals = {name: Series() for name in (*STAGES, "cycle_ms")}
-        self._gap = Series()
+        self._gap, self._rounds, self._rounds_ms = Series(), 0, 0.0
         self._ranks: dict[int, Series] = {}
         self._clock: str | None = None
 
@@ -111,7 +113,8 @@ class Cycles:
         draft, extend = self._totals["draft_ms"].median, self._totals["extend_ms"].median
         share = min(1.0, (verify or 0.0) / whole) if whole > 0 else 0.0
         count, gap = self._totals["cycle_ms"].count, self._gap.median
-        return CycleSummary(count, whole, draft, verify, extend, share, self._clock, gap)
+        mean = self._rounds_ms / self._rounds if self._rounds else None
+        return CycleSummary(count, whole, draft, verify, extend, share, self._clock, gap, mean)
 
     def by_rank(self) -> dict[int, float]:
         """Median milliseconds of each rank's cycles: a rank that is slower than the others keeps them waiting."""
@@ -135,5 +138,6 @@ class Cycles:
                 self._totals[name].add(number)
         if isinstance(gap := fields.get("gap_ms"), float):
             self._gap.add(gap)
+            self._rounds, self._rounds_ms = self._rounds + 1, self._rounds_ms + fields["cycle_ms"] + gap
         clock = fields.get("clock")
         self._clock = clock if isinstance(clock, str) else self._clock

@@ -36,6 +36,15 @@ def test_the_time_to_the_next_cycle_is_the_median_of_those_that_were_told():
     untold = told(cycle(0, 3, 9, 1, 14)).cycles.summary()
     assert untold is not None
     assert untold.gap_ms is None
+    assert untold.round_ms is None
+
+
+def test_a_round_is_what_a_client_waits_on_average_where_a_few_cycles_are_slow():
+    told_ms = ((2.0, "-"), (2.0, "1.000"), (2.0, "1.000"), (8.0, "4.000"))
+    summary = told("".join(cycle(0, 0.5, 1, 0.5, whole, gap) for whole, gap in told_ms)).cycles.summary()
+    assert summary is not None
+    assert (summary.cycle_ms, summary.gap_ms) == (2.0, 1.0)
+    assert summary.round_ms == 6.0, "the mean of 3, 3 and 12: the first has no gap"
 
 
 def test_a_prefill_and_a_failed_instrument_are_no_cycles():
