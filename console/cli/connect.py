@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -42,6 +41,9 @@ def open_console(names: Sequence[str], options: Options, theme: str | None = Non
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("connect needs a terminal", "Without one, use the verbs: status, launch, runbook … --json.")
     from console import paths
+    from console.tui import garbage
+
+    garbage.put_off()
     from console.tui.app import ConsoleApp
     from console.tui.settings import read_settings
 
@@ -56,9 +58,6 @@ def open_console(names: Sequence[str], options: Options, theme: str | None = Non
 
         return make_node(name, options, paths.locate(), reconnect=True, ask=on_screen(app))
 
-    # With Python's own limits a fast log brings a full collection every second, and each holds the screen up for 60 ms;
-    # with far more young objects than these, it is the young ones' collection that does.
-    gc.set_threshold(5_000, 5, 100)
     settings = read_settings(paths.locate(), theme=theme or "", readonly=options.readonly)
     beside = [(name, partial(make, name)) for name in others]
     app = ConsoleApp(node, partial(make, node), simulated=node == "demo", others=beside, settings=settings)

@@ -36,6 +36,9 @@ def COMMAND(options: Options, file: Path, speed: float, to_end: bool, theme: str
     if options.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _tell(options, recording)
     from console import paths
+    from console.tui import garbage
+
+    garbage.put_off()
     from console.tui.replay_app import ReplayApp
     from console.tui.settings import read_settings
 

@@ -17,7 +17,7 @@ from textual.reactive import var
 
 from console.state.events import NodeNamed, ProfileSelected
 from console.state.model import ConsoleState
-from console.tui import ahead, own_actions, run_keys, themes
+from console.tui import ahead, garbage, own_actions, run_keys, themes
 from console.tui.keys import SCREENS
 from console.tui.messages import CompareAsked, DetailAsked, Happened, LogChoiceAsked, RunChangeAsked, RunLogAsked
 from console.tui.open_nodes import OpenNode, OpenNodes
@@ -82,6 +82,8 @@ class ConsoleApp(App[None]):
             for each in key.keys:
                 self._bindings.bind(each, f"invoke('{key.id}')", key.title, show=False, priority=key.id == "command")
         self.theme = themes.textual_theme(self.settings.theme or themes.default_theme())
+        # The sheet came with the variables of the default theme; screens are made from it as it stands.
+        self.stylesheet.set_variables(self.get_css_variables())
         self.nodes: OpenNodes = OpenNodes(self, ((name, make_node), *others), self.settings.readonly)
         if simulated:
             self.stream.put(NodeNamed(name, "", simulated))
@@ -104,6 +106,7 @@ class ConsoleApp(App[None]):
     # Life
 
     def on_mount(self) -> None:
+        self.call_after_refresh(garbage.begin)
         self.nodes.start()
         for told in self.settings.complaints:
             self.say(told, "warning", title="keys.yaml")

@@ -11,7 +11,27 @@ BACKSTOP = 200_000
 OLDER_EVERY, OLDEST_EVERY = 20, 4_000
 """Looks after which what has survived some is looked through too; the oldest take as long as some frames."""
 
+EARLY = 5_000, 5, 100
+"""Python's limits between the first frame and `take_over`.
+
+With its own ones a fast log brings a full collection every second, and each holds the screen up for 60 ms; with far
+more young objects than these, it is the young ones' collection that does.
+"""
+
 _looks = 0
+
+
+def put_off() -> None:
+    """Nothing is looked through before `begin`: what is imported for the first frame stays, and is not garbage."""
+    gc.disable()
+
+
+def begin() -> None:
+    """From now on Python looks by itself, at what is made from now on; nothing where it was not put off."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.set_threshold(*EARLY)
+        gc.enable()
 
 
 def take_over() -> None:

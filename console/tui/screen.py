@@ -37,9 +37,11 @@ class ConsoleScreen(Screen[None]):
         super().__init__()
         self._known = ConsoleState()
         self._compositor = FrontCompositor()
-        if any(self.app._screen_stacks.values()):
-            # Made from the sheet as it stands: Textual would read all of it anew, twice, for a screen that is new.
-            self._css_update_count = self.app._css_update_count
+        # Made from the sheet as it stands: Textual would read all of it anew, twice, for a screen that is new.
+        self._css_update_count = self.app._css_update_count
+        # Textual does this once it is laid out, and looks every widget's rules up again.
+        fitting = self._get_breakpoint_classes(self.app.size.width, self.app.HORIZONTAL_BREAKPOINTS or [])
+        self.update_classes(dict.fromkeys(fitting, True), update=False)
         for key in self.table["pane"].keys:
             # In place of Textual's own: its screens take tab for the next widget.
             self._bindings.key_to_bindings[key] = [Binding(key, "app.invoke('pane')", "Pane", show=False)]
@@ -83,6 +85,10 @@ class ConsoleScreen(Screen[None]):
             self._draw()
             self._refresh_layout(self.app.size)
             self._compositor.render_strips()
+
+    def _compositor_refresh(self) -> None:
+        if not self.app._batch_count:  # else Textual renders a whole frame and drops it
+            super()._compositor_refresh()
 
     def perform(self, name: str) -> None:
         """Do what a key of this screen names: `pane` here, the others in the screens that have them."""

@@ -134,7 +134,7 @@ class Charts(Widget, can_focus=True):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        base, width = self.rich_style, self.size.width
+        base, width = self.visual_style.rich_style, self.size.width  # `rich_style` is made anew for each line
         if not self._charts:
             return Strip([Segment(fit(self._said if y == 0 else "", width), base + self._style("told"))])
         each = max(1, self.size.height // len(self._charts))

@@ -173,15 +173,16 @@ class Table(ScrollView, can_focus=True):
     def render_line(self, y: int) -> Strip:
         """Draw one visible line: the head stays, rows scroll under it."""
         width = self._room.width
+        look = self.visual_style.rich_style  # `rich_style` itself is made anew for each line
         if y == 0:
-            return self._strip(self._head(), self.rich_style, width)
+            return self._strip(self._head(), look, width)
         index = self.scroll_offset.y + y - 1
         if index < len(self.rows):
             is_cursor = index == self.cursor and (self.has_focus or self._keeps_cursor)
-            base = self.get_component_rich_style("table--cursor") if is_cursor else self.rich_style
+            base = self.get_component_rich_style("table--cursor") if is_cursor else look
             return self._strip(self._row(self.rows[index], base), base, width)
         text = fit(plain(self.empty), width) if not self.rows and y == 1 else ""
-        return self._strip([Segment(text, self._style("table--dim"))], self.rich_style, width)
+        return self._strip([Segment(text, self._style("table--dim"))], look, width)
 
     def _move(self, index: int) -> None:
         self.cursor = max(0, min(index, len(self.rows) - 1))
