@@ -14,7 +14,10 @@ DEBUG = "kimi-k2.5-eagle3-debug"
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "agent ls": ("agent ls gpu-node-1",),
     "agent gc": ("agent gc gpu-node-1 --keep-days 30 --dry-run",),
-    "calibrate": ("calibrate demo --yes",),
+    "calibrate": (
+        "calibrate gpu-node-1 --profile kimi-k2.5-eagle3 --dry-run",
+        "calibrate gpu-node-1 --profile kimi-k2.5-eagle3 --saw 186,3,2,1,1,32",
+    ),
     "compare": ("compare @2 @1", "compare @2 @1 --markdown --fail-if slower"),
     "completion": ("completion bash", "completion fish"),
     "config locate": ("config locate",),

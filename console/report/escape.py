@@ -19,6 +19,20 @@ def markdown(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", line)
 
 
+def code(text: object) -> str:
+    """Return text as a code span for a paragraph or table cell: one line, copied as it is. Of an empty one: empty.
+
+    A bar ends a cell even in a code span, so it is escaped; what shows the table takes the backslash away
+    (GitHub Flavored Markdown, 4.10).
+    """
+    line = " ".join(plain(str(text), lines=True).split())
+    if not line:
+        return ""
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    room = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{room}{line}{room}{fence}".replace("|", "\\|")
+
+
 def csv_cell(value: object) -> str | int | float:
     """Return a value for a CSV cell. A text that a spreadsheet would run as a formula gets an apostrophe in front."""
     if value is None:

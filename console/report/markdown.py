@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from console.probe.compare import marks
 from console.probe.context import NO_CONTEXT
 from console.probe.speculation import speculation_of
-from console.report.escape import markdown
+from console.report.escape import code, markdown
 from console.units import NONE, format_number, format_percent, format_rate
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from console.probe.outputs import OutputComparison
     from console.probe.stored import StoredRun
 
+WORDS = {"cant_tell": "can't tell"}
 SHOWN = 20
 """Divergences that a note lists."""
 
@@ -29,7 +30,7 @@ def run_note(run: StoredRun, context: RunContext = NO_CONTEXT) -> str:
     """Return a note of one run."""
     return _text(
         [
-            f"# Probe run {markdown(run.run_id)}",
+            f"# Probe run {code(run.run_id)}",
             *_warnings([run]),
             *_labels(context),
             *_table(["measured", "value"], _measured([run])),
@@ -44,9 +45,9 @@ def comparison_note(found: Comparison, outputs: OutputComparison | None = None) 
     runs = [found.baseline, found.candidate]
     return _text(
         [
-            f"# {markdown(found.candidate.run_id)} against {markdown(found.baseline.run_id)}",
+            f"# {code(found.candidate.run_id)} against {code(found.baseline.run_id)}",
             *_warnings(runs),
-            f"**Verdict: {found.verdict.replace('_', ' ')}**{_because(found)}",
+            f"**Verdict: {WORDS.get(found.verdict, found.verdict)}**{_because(found)}",
             *_statistics(found),
             *_table(["measured", "baseline", "candidate"], _measured(runs)),
             _break_even(found),
@@ -93,9 +94,9 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 def _warnings(runs: Sequence[StoredRun]) -> Iterator[str]:
     for run in runs:
         for mark in marks(run.fingerprint):
-            yield f"> {markdown(run.run_id)}: **{markdown(mark)}**"
+            yield f"> {code(run.run_id)}: **{markdown(mark)}**"
         if not run.result.valid:
-            yield f"> {markdown(run.run_id)}: **not a valid run**: {markdown(run.result.why)}"
+            yield f"> {code(run.run_id)}: **not a valid run**: {markdown(run.result.why)}"
 
 
 def _because(found: Comparison) -> str:
@@ -189,7 +190,7 @@ def _golden(found: Comparison) -> Iterator[str]:
 def _differences(found: Comparison) -> Iterator[list[str]]:
     for each in found.differs:
         word = "yes" if each.declared else "**no**" if each.withholds else "without effect on speed"
-        yield [markdown(each.key), markdown(each.a or NONE), markdown(each.b or NONE), word]
+        yield [code(each.key), code(each.a or "") or NONE, code(each.b or "") or NONE, word]
 
 
 def _outputs(found: OutputComparison) -> list[str]:
@@ -205,7 +206,7 @@ def _outputs(found: OutputComparison) -> list[str]:
 
 def _provenance(runs: Sequence[StoredRun]) -> Iterator[list[str]]:
     for title, told in _PROVENANCE:
-        cells = [markdown(told(run)) for run in runs]
+        cells = [code(told(run)) for run in runs]
         if any(cells):
             yield [title, *(cell or NONE for cell in cells)]
 

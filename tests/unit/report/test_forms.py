@@ -19,10 +19,11 @@ from console.probe.golden import Golden
 from console.probe.metrics import measure
 from console.probe.outputs import compare_outputs
 from console.probe.server_side import ServerFigures
-from console.report.escape import csv_cell, markdown
+from console.report.escape import code, csv_cell, markdown
 from console.report.formats import FORMATS, export
 from console.report.markdown import comparison_note, run_note
 from console.report.rows import COLUMNS, raw_jsonl, requests_csv
+from console.units import plain
 from tests.unit.probe.runs import ARGV, SPECULATIVE, line, pair_request, stored, trace
 
 BASE = (90.0, 91.0, 89.0, 90.5, 89.5)
@@ -43,18 +44,18 @@ def cells(text):
 
 def test_a_comparison_s_note_has_both_numbers_the_verdict_and_the_difference():
     text = note()
-    assert text.startswith("# run\\-2 against run\\-1\n")
+    assert text.startswith("# `run-2` against `run-1`\n")
     assert "**Verdict: slower**" in text
     assert "Difference -39.0 % (95 % interval -39.7 % to -38.4 %), by block, n 5 and 5, launches 1 and 1" in text
     assert cells(text)["output, all blocks"] == ["90.0 tok/s", "54.8 tok/s"]
-    assert cells(text)["speculation"] == ["none", "EAGLE3 5/auto/auto, draft /models/draft"]
-    assert cells(text)["GPUs"][0] == "8 x NVIDIA H200 700 W"
+    assert cells(text)["speculation"] == ["`none`", "`EAGLE3 5/auto/auto, draft /models/draft`"]
+    assert cells(text)["GPUs"][0] == "`8 x NVIDIA H200 700 W`"
 
 
 def test_a_withheld_verdict_says_why_and_what_was_not_declared():
     text = note(argv=(*SPECULATIVE, "--disable-cuda-graph"))
     assert "**Verdict: withheld**: something differs that the profile does not declare" in text
-    assert cells(text)["disable\\_cuda\\_graph"] == ["–", "true", "**no**"]
+    assert cells(text)["`disable_cuda_graph`"] == ["–", "`true`", "**no**"]
     assert "CUDA graphs off\\: not a benchmark" in text.splitlines()[2]
 
 
@@ -82,13 +83,15 @@ def test_a_simulated_run_says_so_first():
 @pytest.mark.parametrize("field", ["profile", "node", "launch_id", "why", "driver", "notes"])
 def test_foreign_text_in_a_note_is_text(field):
     value = (HOSTILE,) if field == "notes" else HOSTILE
-    text = run_note(stored(*BASE, valid=False, **{field: value}))
+    whole = run_note(stored(*BASE, valid=False, **{field: value}))
+    text = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "CODE", whole)  # GFM 6.3: nothing in a code span does anything
     assert "<img" not in text
     assert "](http" not in text
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert "\n# head" not in text
     assert "https://" not in text, "not even a bare link"
+    assert "\x1b" not in whole
     assert all(len(row) == 1 for row in cells(text).values() if row), "no cell was added"
 
 
@@ -98,6 +101,18 @@ def test_no_text_leaves_its_markdown_cell(text):
     assert "\n" not in found
     assert not re.search(r"(?<!\\)(\\\\)*[|`*_\[\]#]", found)
     assert "<" not in found.replace("&lt;", "")
+
+
+@given(st.text(max_size=60) | st.text(st.sampled_from("`|\\\\ a\n"), max_size=12))
+def test_no_text_leaves_its_code_span_or_cell_and_it_can_be_copied(text):
+    found = code(text)
+    assert "\n" not in found
+    assert not re.search(r"(?<!\\)\|", found)
+    if found:
+        fence, inside = re.fullmatch(r"(`+)(.*)", found).groups()
+        inside = inside.removesuffix(fence)
+        assert fence not in re.findall("`+", inside)
+        assert inside.strip().replace("\\|", "|") == " ".join(plain(text, lines=True).split())
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", " =1", "\r=1", "=cmd|' /C calc'!A0"])

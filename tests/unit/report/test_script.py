@@ -31,7 +31,7 @@ from sglang.model import VALUE
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self):
-        self.answer({})
+        self.send_error(404, "no request is needed to know that it is ready")
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -52,7 +52,9 @@ class Handler(BaseHTTPRequestHandler):
 
 with open(os.environ["SGLANG_SEEN"], "a") as seen:
     seen.write(json.dumps(["launched", sys.argv[1:], [os.environ["NCCL_PROTO"], VALUE]]) + "\\n")
-ThreadingHTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler).serve_forever()
+server = ThreadingHTTPServer(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])), Handler)
+print("The server is fired up and ready to roll!", flush=True)
+server.serve_forever()
 """
 LOAD = Workload("chat", load_prompt_set("chat"), max_new_tokens=40, requests_per_block=3, warmup=1, concurrency=2)
 
