@@ -8,6 +8,7 @@ import stat
 from typing import Dict, Iterator, Optional, Tuple
 
 from remote_agent import processes, runs
+from remote_agent.log_places import LogPlaces
 from remote_agent.node import Node
 from remote_agent.protocol import AgentError, LogSource
 
@@ -36,10 +37,12 @@ def _of_runs(node: Node) -> Iterator[LogSource]:
         found = list(runs.each(node, "server"))
     except AgentError:
         return
+    places = LogPlaces(node)
     for path, record in reversed(found):
-        log = str(record.get("log_path") or "")
+        run_id, log = os.path.basename(path), str(record.get("log_path") or "")
+        log = places.of(run_id, log).path if log else ""
         if log:
-            yield LogSource("run", log, f"port {record.get('port')}", run_id=os.path.basename(path))
+            yield LogSource("run", log, f"port {record.get('port')}", run_id=run_id)
 
 
 def _of_processes() -> Iterator[LogSource]:

@@ -6,7 +6,6 @@ its child are), exit.json (how the child ended).
 
 from __future__ import annotations
 
-import binascii
 import os
 import re
 import subprocess
@@ -31,9 +30,15 @@ _RUN_ID = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{6}")
 
 
 def new_run_id() -> str:
-    """Sorts by time: 20261130T010203-a1b2c3 (UTC)."""
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    return f"{stamp}-{binascii.hexlify(os.urandom(3)).decode()}"
+    """Sorts by time: 20261130T010203-a1b2c3 (UTC; three digits of 1/4096 s, three by chance)."""
+    now = time.time()
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now))
+    return f"{stamp}-{int(now % 1 * 4096):03x}{int.from_bytes(os.urandom(2), 'big') % 4096:03x}"
+
+
+def is_run_id(text: str) -> bool:
+    """Has it the form of one?"""
+    return bool(_RUN_ID.fullmatch(text))
 
 
 def create(node: Node, run_id: str, record: Mapping[str, Any]) -> str:
@@ -45,7 +50,7 @@ def create(node: Node, run_id: str, record: Mapping[str, Any]) -> str:
 
 def path_of(node: Node, run_id: str) -> str:
     """Raises AgentError: invalid for what is no run id, not_found for a run that is not here."""
-    if not _RUN_ID.fullmatch(run_id):
+    if not is_run_id(run_id):
         raise AgentError("invalid", f"not a run id: {run_id[:80]!r}")
     path = node.state.join("runs", run_id)
     if not os.path.isdir(path):
@@ -121,16 +126,20 @@ class RunState:
         """The child is gone and not yet recorded: its supervisor is about to write it, or is gone too."""
         return "running" if self.supervisor and processes.is_alive(self.supervisor) else "lost"
 
-    def members(self) -> List[Identity]:
-        """Living processes of the run, the supervisor left out: its session, and the tree below the child."""
+    def members(self, among: Optional[processes.Stats] = None) -> List[Identity]:
+        """Living processes of the run, the supervisor left out: its session, and the tree below the child.
+
+        `among`: what was read of all processes, for whoever asks of many runs; without it they are read now.
+        """
         if self.supervisor is None:
             return []
+        among = processes.stats() if among is None else among
         pids = set()
         if self.supervisor.boot_id == processes.boot_id():
-            pids.update(processes.session_members(self.supervisor.pid, self.supervisor.start_ticks))
+            pids.update(processes.session_members(self.supervisor.pid, self.supervisor.start_ticks, among))
         if self.child and processes.is_alive(self.child):
             pids.add(self.child.pid)
-            pids.update(processes.descendants(self.child.pid))
+            pids.update(processes.descendants(self.child.pid, among))
         pids.discard(self.supervisor.pid)
         found = (processes.identity(pid) for pid in sorted(pids))
         return [who for who in found if who is not None]

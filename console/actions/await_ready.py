@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 from console.actions import read_log
 from console.actions.explain_log import of_history
-from console.errors import ServerDied
+from console.actions.judging import tp_size_of
+from console.errors import Refused, ServerDied
 from console.launch.asked import read as read_asked
 from console.lint.context import Launch
 from console.lint.rules import port_in_use
-from console.node.free_plan import describe
-from console.node.server_runs import ALIVE, how_it_ended
+from console.logs.history import LogHistory
+from console.node.holders import describe
+from console.node.server_runs import ALIVE, how_it_ended, phase_of
 from console.units import format_seconds, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from console.actions.node import Node, Say
-    from console.logs.history import LogHistory
     from console.logs.phases import Cause
     from remote_agent.protocol import ProcessInfo, ServerRun
 
@@ -118,7 +119,6 @@ class _Watch:
     def __init__(self, node: Node, server: ServerRun, timeout_s: float | None, say: Say) -> None:
         self._node = node
         self._server = server
-        self._source = read_log.LogSource(server.log_path, server.log_offset, server.record, server.run_id)
         self._timeout_s = timeout_s or READY_TIMEOUT_S
         self._say = say
         self._told = ""
@@ -130,10 +130,11 @@ class _Watch:
         """When it was seen that another one answers though the log says ready."""
         self._died_at: float | None = None
         """When the log told of the death."""
-        self.history = self._source.history()
+        self.history = LogHistory(tp_size_of(server.record))
 
     async def read_log(self) -> None:
-        async for _ in read_log.follow(self._node, self._source, self.history):
+        source = await read_log.of_run(self._node, self._server)
+        async for _ in read_log.follow(self._node, source, self.history):
             self._tell()
 
     async def until_ready(self, reading: asyncio.Task[None]) -> LaunchOutcome:
@@ -234,14 +235,15 @@ class _Watch:
         return f"Its process is still there: `stop {self._node.name} --server {run.run_id}` ends it. "
 
     async def _read_rest(self) -> None:
-        """The follower may be a moment behind: read what is left of the log."""
-        self.history = await read_log.read(self._node, self._source)
+        """The follower may be a moment behind: read what is left of the log, if it is still there."""
+        with contextlib.suppress(Refused):
+            self.history = await read_log.read(self._node, await read_log.of_run(self._node, self._server))
 
     def _death(self, message: str, hint: str) -> ServerDied:
         return ServerDied(message, hint, "\n".join(plain(line) for line in self.history.tail[-TAIL_LINES:]))
 
     def _tell(self) -> None:
-        phase = self.history.phase
+        phase = phase_of(self._server, self.history.phase)
         told = f"{phase.name} {plain(phase.detail)}".strip()
         if told != self._told:
             self._told = told

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from console import lint
 from console.actions import launch_server, read_log, run_probe, stop_server
 from console.actions.calibration_outcome import CalibrateOutcome, SawOutcome
 from console.actions.draft_layers import installed_rule
@@ -147,7 +148,12 @@ class CalibratePlan:
 
 
 async def plan(node: Node, request: CalibrateRequest) -> CalibratePlan:
-    """Decide on pair, ids and flags. Raises UsageError for the profile, or where ids mean nothing that is known."""
+    """Decide on pair, ids and flags.
+
+    Raises:
+        UsageError: the profile is wrong, `allow` names no rule, or ids mean nothing that is known.
+    """
+    lint.require_rules(request.allow)
     if node.simulated:
         raise UsageError(f"{node.name} is simulated: there is no SGLang to calibrate")
     name = request.profile or await _latest(node)
@@ -234,7 +240,7 @@ async def _probed(node: Node, server: str, graphs: bool, say: Say) -> Seen:
 async def _failed(node: Node, server: str, why: str, graphs: bool) -> Seen:
     """A request that was not answered as it should be, by the server's log."""
     run = await node.run_of(server)
-    history = await read_log.read(node, read_log.LogSource(run.log_path, run.log_offset, run.record, run.run_id))
+    history = await read_log.read(node, await read_log.of_run(node, run))
     first = of_history(history, run.log_path, launch=Launch(asked.read(run.argv))).first
     if run.state == "running" or first is None:
         return Seen(graphs, died=f"the request failed: {why}")
@@ -263,7 +269,8 @@ async def _latest(node: Node) -> str:
     names = [str((run.record.get("profile") or {}).get("name") or "") for run in own]
     found = [name for name in names if name]
     if not found:
-        raise UsageError("whose flags? no profile was launched here yet", "calibrate NODE --profile P.")
+        hint = f"spec-console calibrate {node.name} --profile P."
+        raise UsageError("whose flags? no profile was launched here yet", hint)
     return found[-1]
 
 

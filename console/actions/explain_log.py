@@ -11,6 +11,7 @@ from console.lint.context import LogContext
 from console.lint.log_wiring import wiring_of
 from console.logs.highlight import without_secrets
 from console.logs.history import LogHistory
+from console.logs.phases import NO_SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +100,7 @@ class Explanation:
 def explain(stream: BinaryIO, source: str, launch: Launch | None = None) -> Explanation:
     """Read a log to its end, in chunks; what is kept does not grow with it.
 
-    Raises UsageError when it cannot be read.
+    Raises UsageError when it cannot be read, and where no server wrote it: a log that was lost is not a good one.
     """
     history = LogHistory(records_limit=0)
     size = 0
@@ -110,6 +111,11 @@ def explain(stream: BinaryIO, source: str, launch: Launch | None = None) -> Expl
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror or error}") from None
     history.finish()
+    if history.phase is NO_SERVER:
+        raise UsageError(
+            f"{source}: {NO_SERVER.detail} ({size} bytes)",
+            "Give the file that the server's stdout and stderr go to: `logs NODE --list` shows what logs there are.",
+        )
     return of_history(history, source, size, launch)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.actions import log_record
 from console.actions.judging import judge_of, tp_size_of
-from console.errors import UsageError
+from console.errors import Refused, UsageError
 from console.logs.history import LogHistory
 from console.logs.selection import first_time, point_in_time, seconds_ago
 from console.node.server_runs import is_meant
@@ -56,7 +56,11 @@ async def sources(node: Node) -> list[wire.LogSource]:
 async def find(node: Node, server: str | None = None, port: int | None = None, file: str | None = None) -> LogSource:
     """The log that is meant: a file, or a server's; without either the newest server of this operator, ended or not.
 
-    A server on `port` that is not ours is read by its own descriptors. Raises UsageError when there is none.
+    A server on `port` that is not ours is read by its own descriptors.
+
+    Raises:
+        UsageError: there is none.
+        Refused: what that server wrote is not there any more.
     """
     if file is not None:
         return LogSource(file, 0, {})
@@ -66,12 +70,30 @@ async def find(node: Node, server: str | None = None, port: int | None = None, f
     else:
         candidates = [run for run in runs if run.operator == node.operator]
     if candidates:
-        run = candidates[-1]
-        return LogSource(run.log_path, run.log_offset, run.record, run.run_id)
+        return await of_run(node, candidates[-1])
     if port is not None:
         return await _of_listener(node, port)
     raise UsageError(
         "no server's log is meant", f"`logs {node.name} --list` shows what logs there are; name one with --file."
+    )
+
+
+async def of_run(node: Node, run: ServerRun) -> LogSource:
+    """The log of a server, where it is now. Raises Refused when it is not there any more."""
+    return LogSource(await place(node, run.run_id, run.log_path), run.log_offset, run.record, run.run_id)
+
+
+async def place(node: Node, run_id: str, path: str) -> str:
+    """The file with what was written to `path` from the start of a run on: a later launch onto it renames the file.
+
+    Raises Refused when it is not there any more: another server's lines are none of this run's.
+    """
+    found = await node.agent.log_place(run_id, path)
+    if found.path:
+        return found.path
+    raise Refused(
+        f"its log {path} was moved or replaced by server {found.taken_by}",
+        f"`logs {node.name} --list` shows what logs there are; a copy of it is read with --file.",
     )
 
 
@@ -118,16 +140,25 @@ async def follow(
 ) -> AsyncGenerator[list[Record]]:
     """Records as they come, folded into `history` too; goes on over rotation and a lost connection.
 
-    From `resume` on (a place that the agent told), or `offset`, or the source's own begin.
+    From `resume` on (a place that the agent told), or `offset`, or the source's own begin. A server's log that a later
+    launch renames is followed where it is then. Raises Refused when it is not there any more.
     """
-    start = source.offset if offset is None else offset
-    parts = node.agent.follow(source.path, start, resume=resume, until_eof=until_eof)
-    async with contextlib.aclosing(parts):
-        async for part in parts:
-            records = history.reset(part.offset, part.reset, part.lost) if part.reset else []
-            records += history.feed(part.offset, part.data)
-            if records:
-                yield records
+    path, start, is_moved = source.path, source.offset if offset is None else offset, True
+    while is_moved:
+        is_moved = False
+        parts = node.agent.follow(path, start, resume=resume, until_eof=until_eof)
+        async with contextlib.aclosing(parts):
+            async for part in parts:
+                if part.reset and source.run_id:
+                    now = await place(node, source.run_id, path)
+                    is_moved, path = now != path, now
+                    if is_moved:
+                        break
+                resume = part.position or resume
+                records = history.reset(part.offset, part.reset, part.lost) if part.reset else []
+                records += history.feed(part.offset, part.data)
+                if records:
+                    yield records
 
 
 async def last(node: Node, source: LogSource, lines: int) -> LogHistory:

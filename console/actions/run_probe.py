@@ -201,11 +201,10 @@ async def _server(node: Node, server: str | None, port: int | None) -> ServerRun
 
 async def _log_of(node: Node, run: ServerRun) -> tuple[str, str]:
     """The file that the server writes, or why it is not known."""
-    if run.log_path:
-        return run.log_path, ""
+    found = read_log.of_run(node, run) if run.log_path else read_log.find(node, port=run.port)
     try:
-        return (await read_log.find(node, port=run.port)).path, ""
-    except UsageError as error:
+        return (await found).path, ""
+    except (UsageError, Refused) as error:
         return "", error.message
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from console.actions import device_time
+from console.actions import device_time, read_log
 from console.errors import ConsoleError
+from console.launch import asked
 from console.probe.agreement import with_server
+from console.probe.decode_lines import INTERVAL, why_none
 from console.probe.server_side import ServerFigures, server_figures
 from console.remote.session import LinkLost
 from console.units import format_bytes, plain
@@ -51,20 +53,22 @@ async def _of_log(node: Node, trace: ProbeTrace, record: ProbeRecord, probe: Pro
     if len(known) < len(ranges):
         return f"its log {plain(record.server_log)} was begun anew, or cannot be read"
     try:
-        parts = await _parts(node, await _path(node, record, probe), known)
+        path = await read_log.place(node, probe.run_id, record.server_log)
+        parts = await _parts(node, path, known)
     except LinkLost:
         raise
     except ConsoleError as error:
         return plain(error.message)
-    return server_figures(parts) or f"its log tells nothing of these blocks ({format_bytes(sum(map(len, parts)))})"
+    return server_figures(parts) or _why_nothing(trace, record, sum(map(len, parts)))
 
 
-async def _path(node: Node, record: ProbeRecord, probe: ProbeRun) -> str:
-    """Where the log lies now: a later launch may have renamed it."""
-    for run in await node.agent.servers():
-        if run.log_path == record.server_log and run.renamed_log and run.started_at > probe.started_at:
-            return run.renamed_log
-    return record.server_log
+def _why_nothing(trace: ProbeTrace, record: ProbeRecord, size: int) -> str:
+    measured = [request for request in trace.requests if not request.warmup]
+    concurrency = record.fingerprint.workload.get("concurrency")
+    interval = asked.read(record.fingerprint.argv).number("decode-log-interval")
+    streams = concurrency if isinstance(concurrency, int) else 1
+    why = why_none(measured, streams, interval if interval and interval > 0 else INTERVAL)
+    return f"its log tells nothing of these blocks ({format_bytes(size)}): {why}"
 
 
 async def _parts(node: Node, path: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:

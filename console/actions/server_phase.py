@@ -6,9 +6,10 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from console.actions import read_log, search_log
+from console.errors import Refused, UsageError
 from console.logs.search_pattern import SearchPattern
 from console.node.server_runs import ALIVE, ServerPhase, phase_of
-from console.remote.node_errors import NodeError, NodeRefused, NodeUsage
+from console.remote.node_errors import NodeError
 
 if TYPE_CHECKING:
     from console.actions.node import Node
@@ -28,13 +29,15 @@ async def read(node: Node, run: ServerRun) -> ServerPhase:
         return phase_of(run)
     try:
         return await _by_log(node, run)
-    except (NodeError, NodeRefused, NodeUsage) as error:
+    except NodeError as error:
         is_missing = error.kind == "not_found"
         return ServerPhase("starting") if is_missing else ServerPhase("unknown", error.message)
+    except (Refused, UsageError) as error:
+        return ServerPhase("unknown", error.message)
 
 
 async def _by_log(node: Node, run: ServerRun) -> ServerPhase:
-    source = read_log.LogSource(run.log_path, run.log_offset, run.record, run.run_id)
+    source = await read_log.of_run(node, run)
     size = (await node.agent.tail(source.path, 1)).size
     end = source.offset + BEGIN
     history, since = await _read(node, source, end)

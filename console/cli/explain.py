@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def COMMAND(file: str, options: Options, profile: str | None, draft: str | None, target: str | None) -> int:
     """Explain a server's log: the first cause, and what to do.
 
-    FILE, or - for stdin. 1 with an error in it."""
+    FILE, or - for stdin. 1 with an error in it, 2 where no server wrote it."""
     from console.actions.log_launch import launch_of
 
     return report(options, None, _explained(file, launch_of(profile, draft, target)))

@@ -23,8 +23,8 @@ from console.logs.hints import Batching
 from console.logs.notable import KINDS as NOTABLE_KINDS
 from console.logs.notable import Notable
 from console.logs.overlay import OverlayFold
-from console.logs.phases import TAIL_LIMIT, Cause, LaunchPhase, PhaseFold
-from console.logs.record import UNCLAIMED, Record
+from console.logs.phases import NO_SERVER, TAIL_LIMIT, Cause, LaunchPhase, PhaseFold
+from console.logs.record import BLANK, GAP_KIND, UNCLAIMED, Record
 from console.logs.replay import Replay
 from console.logs.shapes import RowVerdict, ShapeRow, ShapeTable
 from console.logs.split import LineSplitter
@@ -46,6 +46,9 @@ SAMPLE_LENGTH = 200
 """Characters kept of each."""
 _FORM_LENGTH = 40
 """Unclaimed lines that agree in so many characters, digits aside, count as one form."""
+
+_OF_ANY_TEXT = frozenset({UNCLAIMED, BLANK, GAP_KIND})
+"""Kinds that do not tell that a server wrote the text."""
 
 _DIGITS = re.compile(r"\d+")
 
@@ -80,12 +83,14 @@ class LogHistory:
         self._clock = LogClock()
         self._phases = PhaseFold()
         self._samples: dict[str, str] = {}
+        self._has_heads = False
         self._folds = self._by_kind()
 
     @property
     def phase(self) -> LaunchPhase:
-        """Where the launch stands, by the log alone."""
-        return self._phases.phase
+        """Where the launch stands, by the log alone; NO_SERVER while no record and no head in it is a server's."""
+        is_server = self._has_heads or any(kind not in _OF_ANY_TEXT for kind in self.counts)
+        return self._phases.phase if is_server else NO_SERVER
 
     @property
     def is_over(self) -> bool:
@@ -206,6 +211,7 @@ class LogHistory:
 
     def _head(self, record: Record) -> None:
         """Take in the head of a record of any kind: its time, and who speaks."""
+        self._has_heads = True
         if record.ts is not None:
             self._clock.read(record.ts)
             self.shapes.ts = record.ts

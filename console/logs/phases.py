@@ -22,7 +22,7 @@ TAIL_LIMIT = 40
 _ANNOUNCEMENTS = frozenset({"exception", "child_sigquit", "sigquit", "child_crashed", "rank_dead", "not_started"})
 """Failures that only tell that something ended: the first exception behind them is the cause."""
 
-Name = Literal["starting", "loading", "graphs", "warming up", "ready", "stopping", "died"]
+Name = Literal["unknown", "starting", "loading", "graphs", "warming up", "ready", "stopping", "died"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,10 @@ class LaunchPhase:
     name: Name
     detail: str = ""
     cause: Cause | None = None
+
+
+NO_SERVER = LaunchPhase("unknown", "no line of an SGLang server in it")
+"""Of a text that no server wrote, as far as it was read, and of an empty one."""
 
 
 class PhaseFold:

@@ -40,10 +40,14 @@ class ServerPhase:
 
 
 def phase_of(run: ServerRun, phase: LaunchPhase | None = None, since: str | None = None) -> ServerPhase:
-    """Fold what the log says with what is known of the process: a log ends at `ready` when a server is killed."""
+    """Fold what the log says with what is known of the process: a log ends at `ready` when a server is killed.
+
+    A log without a line of a server is that of one that has only begun, where there is its process.
+    """
     if run.state in ALIVE:
-        name = phase.name if phase else "starting"
-        return ServerPhase(name, phase.detail if phase else "", since if name == "ready" else None)
+        if phase is None or phase.name == "unknown":
+            return ServerPhase("starting")
+        return ServerPhase(phase.name, phase.detail, since if phase.name == "ready" else None)
     if phase is not None and phase.name == "died":
         return ServerPhase("died", phase.detail)
     return ServerPhase(run.state, how_it_ended(run) if run.state == "exited" else "gone without an exit record")

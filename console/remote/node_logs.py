@@ -150,6 +150,10 @@ class NodeLogs:
         """Logs of our runs, of SGLang processes of this user that we did not start, of docker's containers."""
         return from_wire(wire.LogSources, await self._ask("logs.sources")).sources
 
+    async def log_place(self, run_id: str, path: str) -> wire.LogPlace:
+        """Where the lines of `path` are now that were written from the start of a run on."""
+        return from_wire(wire.LogPlace, await self._ask("logs.place", run_id=run_id, path=path))
+
     async def _ask(self, method: str, timeout: float = 60.0, **params: Any) -> Any:
         """A reading; asked again after a lost link."""
         try:

@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from console.actions import log_record
+from console.actions import log_record, read_log
 from console.actions.judging import tp_size_of
-from console.errors import ConsoleError
+from console.errors import ConsoleError, Refused
 from console.logs.marks import Marks
 from console.logs.search_pattern import parse
 from console.logs.window import Line, LineWindow
@@ -73,6 +73,8 @@ class LogFeed:
                     self._agent.follow(self._source.path, self._source.offset, resume=resume)
                 ) as parts:
                     async for part in parts:
+                        if part.reset and await self._is_taken():
+                            return  # the name leads to another launch's lines; this log is opened where it is now
                         resume = part.position or resume
                         if part.reset:
                             self._begin_anew(part.reset, part.offset, part.lost)
@@ -86,6 +88,13 @@ class LogFeed:
             except ConsoleError as error:
                 self._stream.put(LogFailed(self._name, readings.told(error)))
             await asyncio.sleep(RETRY_S)
+
+    async def _is_taken(self) -> bool:
+        source = self._source
+        try:
+            return bool(source.run_id) and await read_log.place(self._node, source.run_id, source.path) != source.path
+        except Refused:
+            return True
 
     async def _begin(self) -> str:
         """Return the position of the tail when the log is long, nothing when it is to be read from its beginning."""

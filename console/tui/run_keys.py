@@ -38,7 +38,7 @@ def open_log(app: ConsoleApp, run_id: str, launch_id: str) -> None:
     except ConsoleError as error:
         app.say(f"{error.message}. {error.hint}", "warning")
         return
-    show_log(app, server, begin, f"run {run_id}: bytes {begin:,} to {end:,} of {server.log_path}")
+    show_log(app, server, begin, f"run {run_id}: bytes {begin:,} to {end:,} of the log of {launch_id}")
 
 
 def show_log(app: ConsoleApp, server: ServerRun, offset: int, told: str, view: str = "lines") -> None:

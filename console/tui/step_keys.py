@@ -28,8 +28,8 @@ def do(app: ConsoleApp, name: str, argument: str) -> None:
     try:
         if name in _EDITS:
             app.happened(_EDITS[name](app.stream.state, argument))
-        elif name == "runbook.save":
-            app.run_worker(_save(app, argument), group="save", exclusive=True)
+        elif name in ("runbook.save", "runbook.load"):
+            app.run_worker(_keep(app, name, argument), group="save", exclusive=True)
         else:
             step = next((each for each in app.stream.state.steps if each.id == argument), None)
             if step:
@@ -38,11 +38,13 @@ def do(app: ConsoleApp, name: str, argument: str) -> None:
         app.say(f"{error.message}. {error.hint}", "warning")
 
 
-async def _save(app: ConsoleApp, path: str) -> None:
+async def _keep(app: ConsoleApp, name: str, path: str) -> None:
+    """Write the checklist to a file, or put a file's in its place."""
     if app.connected is None:
         return
+    work = app.connected.save_runbook if name == "runbook.save" else app.connected.load_runbook
     try:
-        app.say(await app.connected.save_runbook(path))
+        app.say(app.table.hint(await work(path)))
     except ConsoleError as error:
         app.say(f"{error.message}. {error.hint}", "warning")
 
@@ -78,5 +80,5 @@ def _to_server(app: ConsoleApp, step: Step, *, view: str) -> None:
     if server is None:
         app.say(f"the node has no record of server {step.made}", "warning")
         return
-    told = f"step {step.id}: server {server.run_id}, from byte {server.log_offset:,} of {server.log_path}"
+    told = f"step {step.id}: server {server.run_id}, from byte {server.log_offset:,} of its log"
     run_keys.show_log(app, server, server.log_offset, told, view)

@@ -11,10 +11,11 @@ import sys
 import time
 from typing import Any, Dict
 
-from remote_agent import log_sources
+from remote_agent import log_sources, runs
 from remote_agent.follow import Follower
+from remote_agent.log_places import LogPlaces
 from remote_agent.node import Node
-from remote_agent.protocol import AgentError, LogSources, LogTail
+from remote_agent.protocol import AgentError, LogPlace, LogSources, LogTail
 from remote_agent.request import Request, method
 from remote_agent.rotation import LogFile
 from remote_agent.scan import line_at
@@ -93,6 +94,15 @@ def _relay(child: subprocess.Popen[bytes], asked: Dict[str, Any], request: Reque
 def sources(node: Node, request: Request) -> LogSources:
     """Every log that can be found, the newest runs first."""
     return LogSources(list(log_sources.each(node, request.get("docker", str, log_sources.DOCKER))))
+
+
+@method()
+def place(node: Node, request: Request) -> LogPlace:
+    """Where the lines of `path` are now that were written from the start of a run on. Raises AgentError(invalid)."""
+    run_id = request.get("run_id", str)
+    if not runs.is_run_id(run_id):
+        raise AgentError("invalid", f"not a run id: {run_id[:80]!r}")
+    return LogPlaces(node).of(run_id, request.get("path", str))
 
 
 def _open(path: str) -> LogFile:

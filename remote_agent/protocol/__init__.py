@@ -42,7 +42,7 @@ from remote_agent.protocol.files import (
     Recoveries,
     Unfinished,
 )
-from remote_agent.protocol.logs import LogBatch, LogHits, LogReset, LogSource, LogSources, LogTail
+from remote_agent.protocol.logs import LogBatch, LogHits, LogPlace, LogReset, LogSource, LogSources, LogTail
 from remote_agent.protocol.node import (
     GpuHolder,
     GpuProcesses,
@@ -111,6 +111,7 @@ __all__ = [
     "LedgerFile",
     "LogBatch",
     "LogHits",
+    "LogPlace",
     "LogReset",
     "LogSource",
     "LogSources",

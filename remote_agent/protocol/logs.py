@@ -78,6 +78,17 @@ class LogSource:
 
 
 @dataclass(frozen=True)
+class LogPlace:
+    """`logs.place`: where what a run wrote to its log is now. `path` is empty where it is nowhere.
+
+    `taken_by`: the launch that took the log's name; empty: none did.
+    """
+
+    path: str
+    taken_by: str = ""
+
+
+@dataclass(frozen=True)
 class LogSources:
     """`logs.sources`."""
 

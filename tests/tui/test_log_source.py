@@ -147,7 +147,7 @@ async def test_a_log_that_is_picked_before_there_is_a_link_is_opened_once_there_
             await driver.press("2", "o")
             await driver.until_shown("not connected")
             await driver.press(*str(path), "enter")
-            await driver.until_shown("opened once connected: ")
+            await driver.until_shown("opened once connected:")
             assert app.connected is None
             gate.set()
             await driver.until(lambda: driver.state.log.path == str(path))

@@ -59,7 +59,7 @@ async def test_a_step_leads_to_what_it_did(forced):
         await entered(driver, "runbook.open patch")
         await driver.until(lambda: driver.app.current_mode == "patches")
         await entered(driver, "runbook.log launch")
-        told = f"step launch: server {RUN_ID}, from byte 0 of /log"
+        told = f"step launch: server {RUN_ID}, from byte 0 of its log"
         await driver.until(lambda: told in [each.message for each in driver.app._notifications])
         assert driver.app.current_mode == "logs"
         await entered(driver, "runbook.open shapes")
@@ -84,6 +84,14 @@ async def test_it_is_kept_as_a_file_that_the_verb_walks(demo):
         assert (form.profile, list(form.steps)) == (PROFILE, [*LOOP[:5], "probe", "shapes"])
         await entered(driver, f"runbook.save {path}")
         await driver.until(lambda: any("is there already" in each.message for each in driver.app._notifications))
+        await entered(driver, "select kimi-k2.5-baseline")
+        await driver.until(lambda: not driver.state.runbook.steps)
+        await driver.press("t")
+        await driver.until(lambda: isinstance(driver.app.screen, CommandLine) and typed(driver) == "runbook.load ")
+        await driver.press(*str(path), "enter")
+        await driver.until(lambda: driver.state.profiles.selected == PROFILE)
+        assert names(driver.state) == [*LOOP[:5], "probe-2", "shapes"]
+        await driver.until_shown("mine.yaml: kimi")
 
 
 @pytest.mark.slow

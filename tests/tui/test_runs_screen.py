@@ -9,6 +9,7 @@ import pytest
 from console.state import events
 from console.store import Journal
 from tests.tui.events import busy
+from tests.tui.sweeps import finished
 from tests.tui.test_command_line import entered
 from tests.unit.probe.runs import SPECULATIVE, line, stored
 from tests.unit.state.samples import run, telemetry
@@ -96,7 +97,7 @@ async def test_a_run_is_tagged_noted_and_found_by_it(filled, unreached):
         await driver.press("t", "escape", "m")
         await driver.until_shown("marked")
         await driver.press("escape", "u")
-        await driver.until_shown("names no deleted run")
+        await driver.until_shown("no run is deleted")
         assert "marked" not in driver.screen()
     with Journal(filled) as journal:
         assert (journal.labels()["r1"].tags, journal.labels()["r1"].note) == (("nightly",), "new driver")
@@ -112,7 +113,7 @@ async def test_the_log_of_a_run_is_opened_at_its_place(filled, unreached):
         await driver.press("g", "o")
         await driver.until_shown("has no record of server")
         await driver.press("G", "o")
-        await driver.until_shown("bytes 70 to 99 of /logs/x.log")
+        await driver.until_shown("bytes 70 to 99 of the log of s1")
         assert driver.app.current_mode == "logs"
 
 
@@ -122,8 +123,13 @@ async def test_what_stands_on_a_run_is_read_at_every_size(forced, size):
         await driver.put(*busy())
         first, *rest = driver.state.runs.runs
         told = replace(first, pinned=True, tags=("nightly",), note="after the driver update")
-        await driver.put(events.RunsRead((told, *rest)))
+        swept = finished()
+        points = (replace(swept.points[1], run_id=rest[0].run_id), *swept.points[2:])
+        await driver.put(events.RunsRead((told, *rest)), events.SweepsRead((replace(swept, points=points),)))
         await driver.press("6")
         await driver.until_shown("◆ ")
         for text in ("#nightly", "after the driver update", "pinned as baseline", "candidate", "31.4 tok/s"):
             assert text in driver.screen()
+        assert "NCCL_PROTO=Simple" not in driver.screen()
+        await driver.press("j")
+        await driver.until_shown("steps 2, NCCL_PROTO=Simple")

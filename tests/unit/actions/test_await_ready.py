@@ -11,7 +11,7 @@ import pytest
 
 from console.actions import await_ready
 from console.errors import ServerDied
-from remote_agent.protocol import HttpReply, Identity, PortFacts, ProcessInfo, ServerRun
+from remote_agent.protocol import HttpReply, Identity, LogPlace, PortFacts, ProcessInfo, ServerRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -53,8 +53,11 @@ class Node:
     async def port(self, port: int) -> PortFacts:
         return PortFacts(port, False, "", [process(self.holder)])
 
+    async def log_place(self, _run_id: str, path: str) -> LogPlace:
+        return LogPlace(path)
+
     async def follow(self, *_where: object, until_eof: bool, **_more: object) -> AsyncGenerator[SimpleNamespace]:
-        yield SimpleNamespace(offset=0, reset="", lost=0, data=self.log.encode())
+        yield SimpleNamespace(offset=0, reset="", lost=0, data=self.log.encode(), position="")
         if not until_eof:
             await asyncio.Event().wait()
 

@@ -10,10 +10,11 @@ import pytest
 from console.actions import server_figures
 from console.actions.probe_record import ProbeRecord
 from console.errors import UsageError
+from console.probe.decode_lines import why_none
 from console.probe.device_timer import TimerReading
 from console.probe.metrics import measure
 from console.probe.trace import BlockTrace
-from remote_agent.protocol import HttpReply, ProbeRun, ServerRun
+from remote_agent.protocol import HttpReply, LogPlace, ProbeRun
 from tests.unit.probe.runs import fingerprint, pair_request, trace
 
 LINE = (
@@ -26,10 +27,10 @@ PROBE = ProbeRun("r-1", "me@here", "/spool", "exited", 100.0, 8000)
 
 
 class Agent:
-    """Logs by path, and the servers that are known."""
+    """Logs by path, and where those are that a later launch took."""
 
-    def __init__(self, logs: dict[str, bytes], servers: tuple[ServerRun, ...] = ()) -> None:
-        self.logs, self.known, self.asked = logs, servers, []
+    def __init__(self, logs: dict[str, bytes], taken: dict[str, LogPlace] | None = None) -> None:
+        self.logs, self.taken, self.asked = logs, taken or {}, []
         self.metrics = HttpReply(404, "", "", 0.0)
 
     async def http(self, port: int, path: str, *, timeout_s: float) -> HttpReply:
@@ -42,8 +43,9 @@ class Agent:
             raise UsageError(f"{path} is not there")
         return self.logs[path][offset : offset + length]
 
-    async def servers(self) -> tuple[ServerRun, ...]:
-        return self.known
+    async def log_place(self, run_id: str, path: str) -> LogPlace:
+        assert run_id == PROBE.run_id, "since then the offsets hold"
+        return self.taken.get(path, LogPlace(path))
 
 
 def measured(log_from: int | None = 0, log_to: int | None = len(LOG)):
@@ -52,7 +54,7 @@ def measured(log_from: int | None = 0, log_to: int | None = len(LOG)):
 
 
 async def beside(agent: Agent, told, record: ProbeRecord = RECORD):
-    node = SimpleNamespace(agent=agent)
+    node = SimpleNamespace(agent=agent, name="n1")
     return await server_figures.beside(node, measure(told), told, record, PROBE)
 
 
@@ -70,10 +72,47 @@ async def test_a_disagreement_is_said():
 
 
 async def test_a_log_that_a_later_launch_renamed_is_found():
-    later = ServerRun("s-2", "me@here", [], {}, "/", "/logs/x.log", 0, 8000, 200.0, "running")
-    later = dataclasses.replace(later, renamed_log="/logs/x.log.s-2")
-    agent = Agent({"/logs/x.log": b"of another launch" * 99, "/logs/x.log.s-2": LOG}, (later,))
+    logs = {"/logs/x.log": b"of another launch" * 99, "/logs/x.log.s-2": LOG}
+    agent = Agent(logs, {"/logs/x.log": LogPlace("/logs/x.log.s-2", "s-2")})
     assert (await beside(agent, measured())).server.windows > 0
+
+
+async def test_a_log_that_a_later_launch_replaced_is_not_read():
+    agent = Agent({"/logs/x.log": LOG}, {"/logs/x.log": LogPlace("", "s-2")})
+    result = await beside(agent, measured())
+    assert agent.asked == []
+    assert any("was moved or replaced by server s-2" in note for note in result.notes)
+
+
+def short(tokens: int, verifications: int):
+    """A run of one block whose log has nothing of use."""
+    meta = {"spec_verify_ct": verifications} if verifications else {}
+    request = pair_request(sent_at=1000.0, completion_tokens=tokens, chunks=((0.1, 1), (0.9, tokens)), meta_info=meta)
+    return trace(request, blocks=(BlockTrace(0, 1, tokens, 1.0, 0.01, 0, len(LOG)),))
+
+
+@pytest.mark.parametrize(
+    ("told", "argv", "why"),
+    [
+        (short(128, 27), (), ("every 40 decode steps", "takes 80", "about 27 verifications", "--max-new-tokens 381")),
+        (short(64, 0), (), ("takes 80", "about 63 decode steps", "--max-new-tokens 81")),
+        (short(128, 27), ("--decode-log-interval", "10"), ("every 10", "27 verifications", "--log-level above info?")),
+        (short(400, 86), (), ("every 40", "about 86 verifications in a row", "--log-level above info?")),
+    ],
+)
+async def test_why_a_log_has_no_decode_line_is_said_with_what_to_do(told, argv, why):
+    record = dataclasses.replace(RECORD, fingerprint=fingerprint(argv=("python", "-m", "sglang", *argv)))
+    result = await beside(Agent({"/logs/x.log": b"nothing of use\n" * 50}), told, record)
+    (note,) = [note for note in result.notes if "tells nothing of these blocks (750 B)" in note]
+    for words in why:
+        assert words in note
+
+
+async def test_streams_beside_each_other_keep_a_server_busy():
+    requests = [pair_request(index=n, sent_at=1000.0, meta_info={"spec_verify_ct": 40}) for n in range(6)]
+    two, four = (why_none(requests, streams) for streams in (2, 4))
+    assert "about 120 verifications in a row" in two
+    assert "about 60 verifications. Make more tokens" in four
 
 
 @pytest.mark.parametrize(

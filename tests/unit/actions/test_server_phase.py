@@ -14,7 +14,7 @@ from console.actions import server_phase
 from console.logs.phases import Cause, LaunchPhase
 from console.node.server_runs import phase_of
 from console.remote.node_errors import console_error
-from remote_agent.protocol import AgentError, ServerRun
+from remote_agent.protocol import AgentError, LogPlace, ServerRun
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -35,10 +35,14 @@ class Node:
     log: str = ""
     kind: str = ""
     read: int = 0
+    name: str = "n1"
 
     @property
     def agent(self) -> Node:
         return self
+
+    async def log_place(self, _run_id: str, path: str) -> LogPlace:
+        return LogPlace(path if self.kind != "taken" else "", "s-2")
 
     async def tail(self, _path: str, _lines: int) -> SimpleNamespace:
         if self.kind:
@@ -50,7 +54,7 @@ class Node:
         for place in range(offset, len(self.log), 100):
             data = self.log[place : place + 100].encode()
             self.read += len(data)
-            yield SimpleNamespace(offset=place, reset="", lost=0, data=data)
+            yield SimpleNamespace(offset=place, reset="", lost=0, data=data, position="")
 
     async def search(
         self, _path: str, pattern: object, *, start: int, **_more: object
@@ -98,6 +102,7 @@ def test_of_a_long_log_only_its_ends_are_read(monkeypatch: pytest.MonkeyPatch, l
 def test_a_log_that_is_not_there_yet_is_starting_and_one_that_cannot_be_read_is_unknown() -> None:
     assert words(Node(kind="not_found")) == "starting"
     assert words(Node(kind="permission")) == "unknown (permission!)"
+    assert words(Node(LOADING, kind="taken")) == "unknown (its log /l was moved or replaced by server s-2)"
 
 
 def test_of_a_server_that_is_gone_the_log_is_not_asked() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import subprocess
 import time
 import tracemalloc
@@ -16,15 +17,20 @@ from hypothesis import strategies as st
 
 from console import lint
 from console.actions.explain_log import explain, of_history
+from console.errors import UsageError
 from console.launch.asked import read as read_asked
 from console.lint.context import Launch, LogContext
 from console.logs.history import LogHistory
+from console.patches import library
 from console.wiring.checkpoint import Checkpoint
 from tests.cli import PROGRAM
+from tests.examples import examples
 from tests.unit.logs.samples import DATA, KINDS, kind_samples, told
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from console.patches.library import Patch
 
 READY = "[2026-01-05 10:00:00] The server is fired up and ready to roll!\n"
 CRASH = "[2026-01-05 10:00:01 TP1] Scheduler hit an exception: Traceback (most recent call last):\n"
@@ -53,6 +59,19 @@ def found(text: str, launch: Launch | None = None) -> list[tuple[str, str]]:
 
 def message(text: str, launch: Launch | None = None) -> str:
     return lint.explain(LogContext.of(told(text), launch))[0].message
+
+
+def hint_of(text: str) -> str:
+    return lint.explain(LogContext.of(told(text)))[0].hint
+
+
+@pytest.mark.parametrize("patch", library.patches().values(), ids=lambda patch: patch.id)
+def test_a_patch_that_waits_under_capture_is_called_as_one_takes_it_back(patch: Patch) -> None:
+    log, stem = (DATA / "h200" / "tp2-sync-in-capture.log").read_text(), "_spec_console_user_sync_in_forward"
+    name = patch.helper.path.rpartition("/")[2]
+    assert f"the patch {patch.id}: " in hint_of(log.replace(f"{stem}.py", name))
+    assert "the patch sync-in-forward: " in hint_of(log)
+    assert hint_of(log.replace(stem, "_spec_console_of_long_ago")).startswith("Let that code")
 
 
 def test_what_a_server_survived_is_no_finding():
@@ -203,10 +222,6 @@ def test_a_refused_flag_is_told_by_the_rule_that_knows_it(refusal, version, rule
     assert refusal[:30] in findings[0].evidence
 
 
-def hint_of(text: str) -> str:
-    return lint.explain(LogContext.of(told(text)))[0].hint
-
-
 def test_a_killed_rank_is_named_by_its_exit_code():
     text = (
         "[2026-01-05 10:00:01] Rank 3 scheduler died during initialization (exit code: -9). If exit code is -9 (OOM)\n"
@@ -285,18 +300,33 @@ PIECES = [sample["line"] for _, sample in kind_samples()]
 REAL = [line for path in sorted(DATA.glob("cases/*.log")) for line in path.read_text("utf-8", "replace").splitlines()]
 
 
-@settings(max_examples=150, deadline=2000)
+@settings(max_examples=examples(150), deadline=2000)
 @given(st.lists(st.sampled_from(PIECES + REAL) | st.text(max_size=20), max_size=40).map("\n".join))
 def test_any_mixture_of_real_lines_is_explained(text: str):
-    explanation = explain(io.BytesIO(text.encode("utf-8", "replace")), "x")
+    explanation = explain(io.BytesIO(READY.encode() + text.encode("utf-8", "replace")), "x")
     json.dumps(explanation.to_json(), allow_nan=False)
     assert len(list(explanation.lines())) < 40
 
 
-@settings(max_examples=100, deadline=2000)
+@settings(max_examples=examples(100), deadline=2000)
 @given(st.binary(max_size=2000))
 def test_any_bytes_are_explained(data: bytes):
-    json.dumps(explain(io.BytesIO(data), "x").to_json(), allow_nan=False)
+    json.dumps(explain(io.BytesIO(READY.encode() + data), "x").to_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# The best point\n\n- num_steps: 5\n- tok/s: 141.2\n", "\0" * 99])
+def test_a_text_that_no_server_wrote_is_refused(text: str):
+    """A log that was lost must not pass for a good one."""
+    told_text = f"best.md: no line of an SGLang server in it ({len(text)} bytes)"
+    with pytest.raises(UsageError, match=re.escape(told_text)):
+        explain(io.BytesIO(text.encode()), "best.md")
+
+
+@pytest.mark.parametrize(
+    "line", ["[2026-01-05 10:00:00] a line that nobody knows", "[2026-01-05 10:00:00 TP0] x", MATMUL]
+)
+def test_one_line_of_a_server_is_enough(line: str):
+    assert explain(io.BytesIO(f"no\n{line}\nno\n".encode()), "x").context.history.phase.name == "starting"
 
 
 def test_a_hostile_megabyte_takes_no_time():
@@ -307,7 +337,7 @@ def test_a_hostile_megabyte_takes_no_time():
         b"port 1 is in use. Waiting for 5 seconds for x ",
     ):
         started = time.perf_counter()
-        explain(io.BytesIO(unit * (1_000_000 // len(unit)) + b"\n"), "x")
+        explain(io.BytesIO(READY.encode() + unit * (1_000_000 // len(unit)) + b"\n"), "x")
         assert time.perf_counter() - started < 60  # quadratic takes minutes
 
 
@@ -337,7 +367,7 @@ def test_the_verb_reads_files_and_stdin_and_exits_by_what_it_found(tmp_path: Pat
     )
     assert {"count", "samples"} == told_json["unclaimed"].keys()
     assert cli(str(tmp_path / "none.log")).returncode == cli(str(tmp_path)).returncode == 2
-    assert cli("-").returncode == 0
+    assert cli("-").returncode == 2
 
 
 def test_the_verb_takes_configs_and_refuses_what_is_none(tmp_path: Path):
