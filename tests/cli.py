@@ -54,6 +54,11 @@ class Console:
             text=True,
         )
 
+    def leave(self) -> None:
+        """End what was started on the embedded node, if anything was."""
+        if next(self.home.rglob("run.json"), None):
+            self.run("free", "demo", "--yes")
+
     def sets(self, *more: str) -> list[str]:
         """--set words: our port, a small load, and more."""
         return [word for each in (f"port={self.port}", *SMALL_LOAD, *more) for word in ("--set", each)]

@@ -18,6 +18,7 @@ from console.remote.bootstrap import AgentSettings
 from console.remote.session import Session
 from console.remote.transports.local import LocalTransport
 from tests.agent.test_logs import Reader
+from tests.examples import examples
 from tests.pythons import PYTHONS
 from tests.waiting import until
 
@@ -252,7 +253,7 @@ def test_each_byte_comes_once(tmp_path, monkeypatch):
 
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("LOG_EXAMPLES", "12")),
+    max_examples=examples(20),
     stateful_step_count=16,
     deadline=None,
     suppress_health_check=list(HealthCheck),

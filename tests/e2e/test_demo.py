@@ -24,7 +24,13 @@ PROFILE = "kimi-k2.5-eagle3-debug"
 def console(tmp_path) -> Iterator[Console]:
     made = Console(tmp_path / "home", free_port())
     yield made
-    made.run("free", "demo", "--yes")
+    made.leave()
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Console:
+    """For what is refused or only shown: nothing is ever started or changed on its node."""
+    return Console(tmp_path_factory.mktemp("untouched") / "home", free_port())
 
 
 @pytest.mark.slow
@@ -86,74 +92,70 @@ def test_wrong_wiring_stops_the_runbook_with_the_first_cause(console):
     assert [step["state"] for step in told["steps"]][-4:] == ["failed", "waiting", "waiting", "waiting"]
 
 
-def test_an_unknown_profile_key_names_the_nearest(console):
-    code, told, _ = console.run("launch", "demo", PROFILE, "--yes", "--set", "speculative.num_step=2")
+def test_an_unknown_profile_key_names_the_nearest(untouched):
+    code, told, _ = untouched.run("launch", "demo", PROFILE, "--yes", "--set", "speculative.num_step=2")
     assert code == 2
     assert "num_steps" in told["error"]["message"] + told["error"]["hint"]
 
 
-def test_an_unknown_profile_names_the_known(console):
-    code, told, _ = console.run("launch", "demo", "kimi-k2.5-eagle", "--yes")
+def test_an_unknown_profile_names_the_known(untouched):
+    code, told, _ = untouched.run("launch", "demo", "kimi-k2.5-eagle", "--yes")
     assert code == 2
     assert "kimi-k2.5-eagle3" in told["error"]["message"] + told["error"]["hint"]
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "rule"),
-    [
-        ("log_path", "{home}/no/such/dir/x.log", "log directory {home}/no/such/dir does not exist"),
-        ("model_path", "{home}/no-model", "{home}/no-model does not exist on the node"),
-        ("python", "/no/such/python", "no SGLang for /no/such/python"),
-    ],
-)
-def test_a_preflight_error_refuses_and_says_what_to_do(console, key, value, rule):
-    home = str(console.home)
-    sets = console.sets(f"{key}={value.format(home=home)}", "patches=[]")
-    code, told, _ = console.run("launch", "demo", PROFILE, "--yes", *sets)
-    assert code == 5
-    assert rule.format(home=home) in told["error"]["message"]
-    assert told["error"]["hint"]
-    assert console.run("status", "demo")[1]["servers"] == []
+def test_a_preflight_error_refuses_and_says_what_to_do(untouched):
+    home = untouched.home
+    for set_, told_of in (
+        (f"log_path={home}/no/such/dir/x.log", f"log directory {home}/no/such/dir does not exist"),
+        (f"model_path={home}/no-model", f"{home}/no-model does not exist on the node"),
+        ("python=/no/such/python", "no SGLang for /no/such/python"),
+    ):
+        code, told, _ = untouched.run("launch", "demo", PROFILE, "--yes", *untouched.sets(set_, "patches=[]"))
+        assert code == 5, set_
+        assert told_of in told["error"]["message"]
+        assert told["error"]["hint"]
+    assert untouched.run("status", "demo")[1]["servers"] == []
 
 
-def test_an_unwritable_log_directory_is_refused(console, tmp_path):
+def test_an_unwritable_log_directory_is_refused(untouched, tmp_path):
     folder = tmp_path / "sealed"
     folder.mkdir(mode=0o500)
     if os.geteuid() == 0:
         folder = Path("/proc")  # where even root cannot make a file
-    code, told, _ = console.run(
-        "launch", "demo", PROFILE, "--yes", *console.sets(f"log_path={folder}/x.log", "patches=[]")
+    code, told, _ = untouched.run(
+        "launch", "demo", PROFILE, "--yes", *untouched.sets(f"log_path={folder}/x.log", "patches=[]")
     )
     assert code == 5
     assert "cannot be written" in told["error"]["message"]
 
 
-def test_a_port_in_use_names_its_holder(console):
+def test_a_port_in_use_names_its_holder(untouched):
     with socket.socket() as listener:
-        listener.bind(("127.0.0.1", console.port))
+        listener.bind(("127.0.0.1", untouched.port))
         listener.listen()
-        code, told, _ = console.run("launch", "demo", PROFILE, "--yes", *console.sets("patches=[]"))
+        code, told, _ = untouched.run("launch", "demo", PROFILE, "--yes", *untouched.sets("patches=[]"))
     assert code == 5
-    assert f"port {console.port} is held by pid {os.getpid()}" in told["error"]["message"]
+    assert f"port {untouched.port} is held by pid {os.getpid()}" in told["error"]["message"]
 
 
-def test_without_a_terminal_and_without_yes_nothing_is_done(console):
-    code, told, _ = console.run("patch", "apply", "demo", "eagle3-shapes")
+def test_without_a_terminal_and_without_yes_nothing_is_done(untouched):
+    code, told, _ = untouched.run("patch", "apply", "demo", "eagle3-shapes")
     assert code == 5
     assert "--yes" in told["error"]["hint"]
-    assert console.run("status", "demo")[1]["patches"] == []
+    assert untouched.run("status", "demo")[1]["patches"] == []
 
 
-def test_dry_run_shows_the_exact_command_and_starts_nothing(console):
-    code, told, _ = console.run("launch", "demo", PROFILE, "--dry-run", *console.sets("patches=[]"))
+def test_dry_run_shows_the_exact_command_and_starts_nothing(untouched):
+    code, told, _ = untouched.run("launch", "demo", PROFILE, "--dry-run", *untouched.sets("patches=[]"))
     assert code == 0
     assert told["argv"][1:3] == ["-m", "sglang.launch_server"]
     assert told["env"]["EAGLE3_DEBUG"] == "1"
-    assert console.run("status", "demo")[1]["servers"] == []
+    assert untouched.run("status", "demo")[1]["servers"] == []
 
 
-def test_readonly_refuses_a_launch(console):
-    code, told, _ = console.run("launch", "demo", PROFILE, "--yes", "--readonly", *console.sets("patches=[]"))
+def test_readonly_refuses_a_launch(untouched):
+    code, told, _ = untouched.run("launch", "demo", PROFILE, "--yes", "--readonly", *untouched.sets("patches=[]"))
     assert code == 5
     assert "read-only" in told["error"]["message"]
 
@@ -228,13 +230,13 @@ def test_a_colleagues_process_is_shown_and_left(console, tmp_path):
         colleague.wait()
 
 
-def test_compare_and_runs_need_no_node(console):
-    code, told, _ = console.run("compare", "@1", "@2")
+def test_compare_and_runs_need_no_node(untouched):
+    code, told, _ = untouched.run("compare", "@1", "@2")
     assert code == 2
     assert "runs" in told["error"]["hint"]
 
 
-def test_connect_without_a_terminal_says_which_verbs_to_use(console):
-    code, told, _ = console.run("connect", "demo")
+def test_connect_without_a_terminal_says_which_verbs_to_use(untouched):
+    code, told, _ = untouched.run("connect", "demo")
     assert code == 2
     assert "runbook" in told["error"]["hint"]

@@ -21,7 +21,13 @@ TARGET = ("demo", "--profile", PROFILE)
 def console(tmp_path) -> Iterator[Console]:
     made = Console(tmp_path / "home", free_port())
     yield made
-    made.run("free", "demo", "--yes")
+    made.leave()
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Console:
+    """For what is refused: its draft stays as it was."""
+    return Console(tmp_path_factory.mktemp("untouched") / "home", free_port())
 
 
 def _file(console: Console) -> Path:
@@ -133,8 +139,8 @@ def test_an_edit_on_top_is_left_by_revert(console):
         (("--ids", "1", "--set", "speculative=null"), 2, "has no draft"),
     ],
 )
-def test_what_cannot_be_set(console, words, code, message):
-    got, told, narration = console.run("draft", "set", *TARGET, *words, "--yes")
+def test_what_cannot_be_set(untouched, words, code, message):
+    got, told, narration = untouched.run("draft", "set", *TARGET, *words, "--yes")
     assert got == code, narration
     assert message in told["error"]["message"]
 

@@ -105,9 +105,9 @@ async def test_garbage_without_end_is_given_up(name, serve):
 
 @one
 async def test_a_hello_that_never_comes(name, serve, monkeypatch):
-    monkeypatch.setattr(bootstrap, "HELLO_TIMEOUT_S", 3.0)
+    monkeypatch.setattr(bootstrap, "HELLO_TIMEOUT_S", 1.0)
     serve(Script(hello="never"))
-    with named(AgentStartFailed, "no hello within 3 s"):
+    with named(AgentStartFailed, "no hello within 1 s"):
         async with ways.agent(name):
             pass
 

@@ -20,7 +20,7 @@ PROFILE = "kimi-k2.5-eagle3-debug"
 def console(tmp_path) -> Iterator[Console]:
     made = Console(tmp_path / "home", free_port())
     yield made
-    made.run("free", "demo", "--yes")
+    made.leave()
 
 
 def shapes(told: dict) -> dict[tuple[str, str], dict]:

@@ -69,6 +69,7 @@ def test_lines_are_chosen_by_words_kind_rank_time_and_number(console, log):
         lines(console, *file, "--kind", "decode_batch", "--rank", "1", "--lines", "2")
         == [line for line in whole if "Decode" in line and "TP1" in line][-2:]
     )
+    assert f"no line of {log} matches" in console.run("logs", "local", *file, "--grep", "BOOM")[2]
     code, told, _ = console.run("logs", "local", *file, "--grep", "boom")
     assert (code, told["ok"], [line["text"] for line in told["lines"]]) == (0, True, found)
     assert told["lines"][0]["file"] == str(log)

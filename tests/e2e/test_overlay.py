@@ -26,7 +26,7 @@ ROW = ("site", "model", "mode", "ranks", "shape", "dtype", "verdict")
 def console(tmp_path) -> Iterator[Console]:
     made = Console(tmp_path / "home", free_port())
     yield made
-    made.run("free", "demo", "--yes")
+    made.leave()
 
 
 def tree(console: Console) -> dict[str, str]:

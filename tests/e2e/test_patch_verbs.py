@@ -24,7 +24,7 @@ AUX = "        aux_hidden_states = None\n"
 def console(tmp_path) -> Iterator[Console]:
     made = Console(tmp_path / "home", free_port())
     yield made
-    made.run("free", "demo", "--yes")
+    made.leave()
 
 
 def site(console: Console) -> Path:

@@ -157,8 +157,12 @@ def test_the_command_line_gives_exit_code_3_and_says_what_to_do(sshd, tmp_path):
     assert "refused us" in told["error"]["message"]
 
 
+@pytest.mark.slow
 def test_the_demo_loop_runs_over_ssh_too(sshd, tmp_path):
-    """The embedded node's stand-ins behind a real sshd: free, patch, launch, probe, shapes, stop, revert."""
+    """The embedded node's stand-ins behind a real sshd: free, patch, launch, probe, shapes, stop, revert.
+
+    On every change a real SGLang walks it in tests/sglang_cpu.
+    """
     demo = prepare(tmp_path / "demo")
     console = Console(tmp_path / "console", free_port(), {"HOME": str(sshd.home)})
     (console.home / "config").mkdir(parents=True)

@@ -13,7 +13,7 @@ from tests.sglang_cpu import environment
 from tests.unit.patches.served import LOAD, read_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     Digests = Callable[..., list[Mapping[str, Any]]]
@@ -21,39 +21,59 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.sglang_cpu, pytest.mark.timeout(900)]
 
 PRELUDE = """
-import torch
 load()
 digest = module.digest
 torch.manual_seed(7)
 DRAFT = Holder(config=Holder(architectures=["LlamaForCausalLMEagle3"], hidden_size=8))
 """
+FORKS = """
+import os, sys
+import torch
+for line in sys.stdin:
+    if os.fork() == 0:
+        exec(eval(line))
+        sys.exit()
+    status = os.wait()[1]
+    print("END", status, flush=True)
+"""
+"""Runs each line of its input, a Python literal, in a process of its own: torch takes seconds to import, once here."""
 
 
 @pytest.fixture(scope="module")
-def python() -> str:
+def forks() -> Iterator[subprocess.Popen[str]]:
     try:
-        return str(environment.prepare().python)
+        python = str(environment.prepare().python)
     except environment.Unavailable as reason:
         pytest.skip(f"no torch for the CPU: {reason}")
+    with subprocess.Popen(
+        [python, "-c", FORKS, "runtime_file.py"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={key: value for key, value in os.environ.items() if not key.startswith("EAGLE3")},
+    ) as process:
+        yield process
+        assert process.stdin
+        process.stdin.close()
 
 
 @pytest.fixture
-def digests(python: str, tmp_path: Path) -> Digests:
+def digests(forks: subprocess.Popen[str], tmp_path: Path) -> Digests:
     """`digests(code)`: the fields of the records that `code` made."""
     runtime = tmp_path / "runtime_file.py"
     runtime.write_bytes(library.patches()["eagle3-digest"].helper.text)
 
-    def _digests(code: str, **env: str) -> list[Mapping[str, Any]]:
-        done = subprocess.run(
-            [python, "-c", LOAD + PRELUDE + code, str(runtime)],
-            capture_output=True,
-            text=True,
-            env={key: value for key, value in os.environ.items() if not key.startswith("EAGLE3")} | env,
-            check=False,
-            timeout=100,
-        )
-        assert done.returncode == 0, done.stderr
-        return [one.fields for one in read_back(done.stdout.splitlines(keepends=True))]
+    def _digests(code: str) -> list[Mapping[str, Any]]:
+        assert forks.stdin
+        assert forks.stdout
+        forks.stdin.write(repr(f"import sys\nsys.argv[1] = {str(runtime)!r}\n{LOAD}{PRELUDE}{code}") + "\n")
+        forks.stdin.flush()
+        told = []
+        while not (line := forks.stdout.readline()).startswith("END "):
+            assert line, "it ended"
+            told.append(line)
+        assert line == "END 0\n", "its traceback is in the captured stderr"
+        return [one.fields for one in read_back(told)]
 
     return _digests
 

@@ -17,7 +17,11 @@ pytestmark = [pytest.mark.sglang_cpu, pytest.mark.timeout(600)]
 
 
 @pytest.mark.parametrize(
-    ("version", "prepare"), [("0.5.20", environment.prepare), ("0.5.12.post1", environment.prepare_v1)]
+    ("version", "prepare"),
+    [
+        ("0.5.20", environment.prepare),
+        pytest.param("0.5.12.post1", environment.prepare_v1, marks=pytest.mark.slow),  # an environment of its own
+    ],
 )
 def test_a_real_parser_declares_what_the_table_says(version: str, prepare: Callable[[], environment.CpuSGLang]) -> None:
     try:

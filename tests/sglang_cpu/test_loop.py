@@ -1,6 +1,7 @@
 """The story's loop, over a real sshd, on a real SGLang at TP 2 with the DeepSeek pair (MLA + MoE, EAGLE-3).
 
-The pair's acceptance is known from its weights: 4.6512 as trained, 1.7778 one layer early, with the same shapes.
+The pair's acceptance is known from its weights: over 100 tokens 4.1667 as trained, 1.6393 one layer early, with the
+same shapes; the calibrations and the sweep count 400.
 The tests stand in the order of the loop and share one server: a start takes twenty seconds.
 """
 
@@ -18,9 +19,9 @@ from tests.sglang_cpu.conftest import NODE, Site
 
 pytestmark = [pytest.mark.sglang_cpu, pytest.mark.sshd, pytest.mark.timeout(900)]
 
-HIST = [8, 10, 7, 4, 5, 52]
-EARLY_HIST = [186, 3, 2, 1, 1, 32]
-TOKENS = 400
+HIST = [4, 4, 1, 1, 1, 13]
+EARLY_HIST = [52, 1, 0, 0, 0, 8]
+TOKENS = 100
 BLOCKS = 2
 
 
@@ -63,7 +64,7 @@ def test_fc_is_fed_three_states_on_a_draft_extend(walked):
 def test_accept_len_and_histogram_are_those_that_the_weights_predict(walked):
     run = walked.told["run"]
     assert run["valid"]
-    assert round(run["accept_len"], 4) == 4.6512
+    assert round(run["accept_len"], 4) == 4.1667
     assert run["accept_hist"] == [BLOCKS * n for n in HIST]
     assert run["completion_tokens"] == BLOCKS * TOKENS
 
@@ -135,7 +136,7 @@ def test_one_layer_early_has_the_same_shapes_and_another_accept_len_in_place_too
     assert code == 0, narration
     code, told, narration = site.run("probe", NODE, "--blocks", "1", "--warmup", "0")
     assert code == 0, narration
-    assert round(told["run"]["accept_len"], 4) == 1.7778
+    assert round(told["run"]["accept_len"], 4) == 1.6393
     assert told["run"]["accept_hist"] == EARLY_HIST
     code, told, _ = site.run("logs", NODE, "--shapes")
     row = _row(told, site="draft.fc_in", model="LlamaForCausalLMEagle3", mode="DRAFT_EXTEND_V2")

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import pytest
+from textual._styles_cache import StylesCache
 
 from console import paths
 from console.actions import free_gpus
@@ -34,6 +35,13 @@ if TYPE_CHECKING:
 
 OPTIONS = Options("connect", as_json=False, yes=False, dry_run=False, readonly=False, accept_new_host_key=False)
 SMALL_PROBE = ("probe.blocks=2", "probe.requests_per_block=1", "probe.max_new_tokens=16", "probe.warmup=0")
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """Textual remembers a thousand widgets of whatever app, with the lines that they drew: much to look through."""
+    yield
+    StylesCache.get_inner_outer.cache_clear()
 
 
 @dataclass

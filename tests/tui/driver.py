@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import html
-import re
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
+
+from textual._context import visible_screen_stack
 
 from console.tui.modals.plan import PlanModal
 from tests.waiting import until
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from console.tui.app import ConsoleApp
 
 LOOK_S = 0.15
-_CELL = 12.2
-"""Width of a cell in an exported screenshot."""
-_TEXT = re.compile(r'<text[^>]* x="([\d.]+)" y="([\d.]+)"[^>]*>(.*?)</text>', re.DOTALL)
 
 
 class Driver:
@@ -79,8 +75,9 @@ class Driver:
 
     def screen(self) -> str:
         """What is to be read on the screen, line by line, each text in its column."""
-        rows: dict[float, str] = defaultdict(str)
-        found = _TEXT.findall(self.app.export_screenshot(title=""))
-        for x, y, text in sorted((float(x), float(y), text) for x, y, text in found):
-            rows[y] = rows[y].ljust(round(x / _CELL)) + html.unescape(text).replace("\xa0", " ").rstrip("\n")
-        return "\n".join(text for _y, text in sorted(rows.items()) if text.strip())
+        drawn = visible_screen_stack.set(self.app._background_screens)  # what shows through a modal
+        try:
+            strips = self.app.screen._compositor.render_strips()
+        finally:
+            visible_screen_stack.reset(drawn)
+        return "\n".join(text for strip in strips if (text := strip.text.rstrip()))

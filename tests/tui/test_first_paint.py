@@ -37,6 +37,16 @@ async def test_a_refused_connection_is_told_with_its_hint_and_tried_again(unreac
         await driver.until(lambda: session.opened == 2)
 
 
+async def test_a_mistyped_node_is_answered_with_the_one_that_is_known(unreached, session, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPEC_CONSOLE_HOME", str(tmp_path))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "nodes.yaml").write_text("gpu-node-7: {}\n")
+    session.error = Unreachable("gpu-node-1 cannot be reached", "Try `ssh gpu-node-1`.")
+    async with unreached() as driver:
+        session.gate.set()
+        await driver.until_shown("Try `ssh gpu-node-1`. Did you mean gpu-node-7? r tries again.")
+
+
 async def test_a_node_that_cannot_be_made_is_told(tmp_path):
     from console.errors import UsageError
     from console.tui.app import ConsoleApp

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from console import yaml_file
 from console.errors import UsageError
+from tests.examples import examples
 
 TEXT = """\
 # head
@@ -72,7 +73,7 @@ DATA = st.recursive(VALUES, lambda inner: st.dictionaries(st.sampled_from("abc")
 KEYS = st.sampled_from("abc")
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.dictionaries(KEYS, DATA, max_size=3), st.lists(KEYS, min_size=1, max_size=3), VALUES)
 def test_any_block_text_gets_the_value_and_keeps_the_rest(data: dict[str, Any], path: list[str], value: Any) -> None:
     before = yaml_file.dump(data) if data else ""
@@ -80,7 +81,7 @@ def test_any_block_text_gets_the_value_and_keeps_the_rest(data: dict[str, Any], 
     assert changed == yaml_file._nested(data, tuple(path), value)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.text(max_size=60), WORDS)
 def test_no_text_is_damaged(text: str, value: str) -> None:
     try:

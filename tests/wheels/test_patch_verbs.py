@@ -99,6 +99,7 @@ def test_the_difference_of_two_releases_is_imported_and_taken_back(unpack, tree,
     assert hashes(root.parent) == before
 
 
+@pytest.mark.slow
 def test_a_catalog_patch_is_tried_on_releases(tmp_path):
     console = Console(tmp_path / "home", free_port())
     code, told, narration = console.run("patch", "test", "eagle3-shapes", "--wheel", "0.5.20", "--wheel", "0.5.2")

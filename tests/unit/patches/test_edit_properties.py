@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from console.patches import edit, source
 from console.patches.anchor import Anchor, find
 from console.patches.refusals import Conflict
+from tests.examples import examples
 
 MARK = "  # spec-console test"
 CODE = f"import os as _x; _x.environ.get('A') == '1' and f(self){MARK}"
@@ -76,7 +77,7 @@ def sources(draw: st.DrawFn) -> bytes:
     return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + text.encode()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(sources(), st.sampled_from(["before", "after"]), st.integers(1, 3))
 def test_strip_undoes_insert_to_the_byte(data: bytes, where: edit.Where, times: int) -> None:
     text = source.read(data)
@@ -107,7 +108,7 @@ STEP = Anchor("D", ast.FunctionDef, ("step",), needs="step", absent="")
 WRAP = f'@getattr(__import__("os") if __import__("os").environ.get("A") == "1" else None, "f", lambda f: f){MARK}'
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(functions())
 def test_strip_undoes_a_decorator_and_nothing_else_moves(data: bytes) -> None:
     text = source.read(data)
@@ -121,7 +122,7 @@ def test_strip_undoes_a_decorator_and_nothing_else_moves(data: bytes) -> None:
     assert source.same(wrapped, place.function)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(sources(), st.permutations("abcd"), st.sampled_from(["before", "after"]))
 def test_the_order_of_patches_leaves_no_trace(data: bytes, order: list[str], where: edit.Where) -> None:
     def put(ids: list[str]) -> bytes:
@@ -139,7 +140,7 @@ def test_the_order_of_patches_leaves_no_trace(data: bytes, order: list[str], whe
     assert new == data
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_parse_or_are_a_named_conflict(data: bytes) -> None:
     text = None
@@ -148,7 +149,7 @@ def test_any_bytes_parse_or_are_a_named_conflict(data: bytes) -> None:
     assert text is None or b"".join(text.lines) == data
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(st.lists(st.sampled_from([b"x\n", b"\n", b"y\r\n", b"\r", b"z", MARK.encode() + b"\n", b"a" + MARK.encode()])))
 def test_strip_is_idempotent(parts: list[bytes]) -> None:
     once = edit.strip(b"".join(parts), MARK)

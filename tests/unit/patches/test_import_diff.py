@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from console.errors import UsageError
 from console.patches.import_diff import plan_diff, wanted_paths
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from console.patches.plan import FilePlan
@@ -136,7 +137,7 @@ def test_carriage_returns_are_bytes_like_others() -> None:
 LINES = st.lists(st.sampled_from([b"a = 1\n", b"b = 2\n", b"\n", b"-- c\n", b"++ d\n"]), max_size=14)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(LINES, LINES, st.integers(0, 3), st.booleans(), st.booleans())
 def test_any_change_of_lines_round_trips(
     old: list[bytes], new: list[bytes], context: int, old_end: bool, new_end: bool
@@ -151,7 +152,7 @@ def test_any_change_of_lines_round_trips(
     assert only(diff_of(before, after, context=context), after).state in ("applied", "appliable"), "or fits once more"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(st.sampled_from([*diff_of(OLD, NEW, context=1).splitlines(keepends=True), b"\n", b"+", b"@@ -0 +0 @@\n"]))
 )

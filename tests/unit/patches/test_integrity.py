@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from console.patches import chain, integrity
 from console.patches.library import patches
 from remote_agent.protocol import LedgerEntry, LedgerFile
+from tests.examples import examples
 from tests.installed import STANDIN
 
 PATH = "srt/models/llama_eagle3.py"
@@ -48,7 +49,7 @@ def test_a_file_that_a_patch_made_had_nothing_before():
     assert integrity.by_ledger(PATH, "b", [entry("one", None, "b")]) == (None, ("one",))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(EDITS)
 def test_an_edit_at_the_end_is_what_is_left_without_our_lines(lines):
     edited = ORIGINAL + "".join(f"# {line!r}\n" for line in lines).encode()

@@ -6,10 +6,11 @@ import dataclasses
 import typing
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remote_agent import protocol as wire
+from tests.examples import FULL
 
 MESSAGES = [
     value for name in wire.__all__ if isinstance(value := getattr(wire, name), type) and dataclasses.is_dataclass(value)
@@ -43,6 +44,7 @@ def _message(kind: typing.Any) -> st.SearchStrategy[typing.Any]:
 
 
 @pytest.mark.parametrize("kind", MESSAGES, ids=lambda kind: kind.__name__)
+@settings(max_examples=100 if FULL else 8)
 @given(data=st.data())
 def test_every_message_comes_back_as_it_was(kind, data):
     message = data.draw(_message(kind))

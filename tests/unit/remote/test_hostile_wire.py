@@ -22,6 +22,7 @@ from console.remote.bundle import Bundle
 from console.remote.connection import Connection
 from remote_agent import protocol as wire
 from remote_agent.protocol import MAGIC, MAX_LINE, PROTOCOL, Hello
+from tests.examples import examples
 
 HELLO = Hello(MAGIC, PROTOCOL, "0" * 64, 7, "3.11", "boot", "machine", False, "")
 LINE = json.dumps({"jsonrpc": "2.0", "method": "agent.hello", "params": wire.to_wire(HELLO)}).encode() + b"\n"
@@ -153,7 +154,7 @@ async def test_an_agent_that_floods_a_stream_is_hung_up_on():
     await connection.close()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(JSON, st.sampled_from([wire.NodeFacts, wire.TelemetrySample, wire.FileContent, wire.ServerRuns, wire.LogHits]))
 def test_an_answer_of_another_form_is_told_as_such(data, kind):
     with contextlib.suppress(Malformed):

@@ -19,6 +19,7 @@ from console.remote.bundle import Bundle
 from console.remote.session import LinkLost, Session
 from console.remote.transports.failures import NotLetIn
 from remote_agent.protocol import MAGIC, PROTOCOL, Hello, encode_line, to_wire
+from tests.examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -148,7 +149,7 @@ async def opened(network: Network) -> Session:
     return made
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(lives, some.lists(some.sampled_from(["read", "change"]), min_size=1, max_size=8))
 def test_whatever_breaks_readings_are_answered_and_changes_are_sent_once(between, calls):
     async def walk() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from console.wiring.draft_config import NotEditable, read, set_ids
 from console.wiring.layers import KEY
+from tests.examples import examples
 
 NEW = [3, 31, 59]
 
@@ -102,7 +103,7 @@ def _files(draw: st.DrawFn) -> tuple[bytes, dict[str, Any]]:
     return draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + data, config
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(_files(), _ids)
 def test_any_config_says_the_same_but_for_the_ids(file: tuple[bytes, dict[str, Any]], ids: list[int]) -> None:
     data, config = file

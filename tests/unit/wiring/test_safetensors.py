@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from console.wiring.checkpoint import Tensor
 from console.wiring.safetensors import MAX_HEADER_BYTES, BadHeader, Header, header_length, parse, values
+from tests.examples import examples
 
 
 def entry(dtype: str = "BF16", shape: object = (2, 3), begin: int = 0, end: int = 12) -> dict[str, object]:
@@ -117,7 +118,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.binary(max_size=200) | _JSON.map(lambda data: json.dumps(data).encode()), st.integers(0, 1 << 40))
 def test_any_header_is_read_or_refused(header, data_bytes):
     with contextlib.suppress(BadHeader):
