@@ -10,7 +10,7 @@ import os
 import pwd
 import re
 import signal
-from typing import Dict, Iterator, List, Optional, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set
 
 from remote_agent.protocol import Identity, ProcessInfo
 
@@ -130,6 +130,13 @@ def mapped_files(pid: int) -> List[str]:
         return []
 
 
+def says(pid: int, words: Sequence[str]) -> bool:
+    """Is one of the words in its command line or name? Cheaper than `info`, for a look through all processes."""
+    line = _read_bytes(f"/proc/{pid}/cmdline", MAX_CMDLINE).replace(b"\0", b" ").decode("utf-8", "replace")
+    name = _read(f"/proc/{pid}/comm")
+    return any(word in line or word in name for word in words)
+
+
 def user_name(uid: int) -> str:
     try:
         return pwd.getpwuid(uid).pw_name
@@ -137,17 +144,29 @@ def user_name(uid: int) -> str:
         return str(uid)
 
 
-def session_members(sid: int, since_ticks: int) -> List[int]:
+Stats = Dict[int, List[str]]
+"""By pid the fields of /proc/PID/stat after the name: 0 state, 1 ppid, 2 pgrp, 3 session, 19 start, 21 rss."""
+
+
+def stats() -> Stats:
+    """All processes, read once: a node has thousands."""
+    found = ((pid, _stat(pid)) for pid in pids())
+    return {pid: stat for pid, stat in found if stat}
+
+
+def session_members(sid: int, since_ticks: int, among: Stats) -> List[int]:
     """Living processes of a session that began at or after `since_ticks` (a session id can be reused)."""
     return [
-        pid for pid, stat in _stats() if int(stat[3]) == sid and int(stat[19]) >= since_ticks and stat[0] not in "ZX"
+        pid
+        for pid, stat in among.items()
+        if int(stat[3]) == sid and int(stat[19]) >= since_ticks and stat[0] not in "ZX"
     ]
 
 
-def descendants(root: int) -> List[int]:
-    """The living tree below a pid, without it."""
+def descendants(root: int, among: Stats) -> List[int]:
+    """The tree below a pid, without it."""
     children: Dict[int, List[int]] = {}
-    for pid, stat in _stats():
+    for pid, stat in among.items():
         children.setdefault(int(stat[1]), []).append(pid)
     found: List[int] = []
     seen: Set[int] = {root}
@@ -161,14 +180,29 @@ def descendants(root: int) -> List[int]:
     return found
 
 
+def ancestors(pid: int) -> List[int]:
+    """The processes above a pid, the nearest first; PID 1 last, where it is one of them."""
+    found: List[int] = []
+    stat = _stat(pid)
+    while stat and int(stat[1]) > 0 and int(stat[1]) not in found:
+        found.append(int(stat[1]))
+        stat = _stat(found[-1])
+    return found
+
+
 def open_files(pid: int) -> List[str]:
     """What the descriptors of a process point to. Raises PermissionError when we may not look."""
     try:
-        names = os.listdir(f"/proc/{pid}/fd")
+        folder = os.open(f"/proc/{pid}/fd", os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
         return []
-    links = (_link(f"/proc/{pid}/fd/{name}") for name in names)
-    return [link for link in links if link]
+    try:
+        links = (_link(name, folder) for name in os.listdir(folder))
+        return [link for link in links if link]
+    except ProcessLookupError:
+        return []
+    finally:
+        os.close(folder)
 
 
 def send_signal(who: Identity, number: int) -> bool:
@@ -216,15 +250,7 @@ def _kill(pid: int, number: int) -> bool:
     return True
 
 
-def _stats() -> Iterator[Tuple[int, List[str]]]:
-    for pid in pids():
-        stat = _stat(pid)
-        if stat:
-            yield pid, stat
-
-
 def _stat(pid: int) -> List[str]:
-    """The fields of /proc/PID/stat after the name: [0] state, [1] ppid, [2] pgrp, [3] session, [19] start, [21] rss."""
     text = _read(f"/proc/{pid}/stat")
     return text[text.rfind(")") + 2 :].split() if text else []
 
@@ -238,9 +264,9 @@ def _uptime() -> float:
     return float(_read("/proc/uptime").split()[0])
 
 
-def _link(path: str) -> Optional[str]:
+def _link(path: str, folder: Optional[int] = None) -> Optional[str]:
     try:
-        return os.readlink(path)
+        return os.readlink(path, dir_fd=folder)
     except OSError:
         return None
 

@@ -7,12 +7,13 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from console.node import free_plan
+from console.node import free_plan, server_groups
+from console.node.free_targets import Surroundings
 from console.node.leftovers import Leftover, judge, sweepable
-from console.node.verdict import GpuVerdict, verdicts
+from console.node.verdict import NAMED, GpuVerdict, is_zombie, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from console.actions.node import Node, Say
     from console.node.free_plan import FreePlan, FreeRequest
@@ -36,6 +37,8 @@ class FreeOutcome:
     leftovers: tuple[Leftover, ...] = ()
     """/dev/shm entries of dead pids that are still there."""
     swept: tuple[Swept, ...] = ()
+    remedies: tuple[str, ...] = ()
+    """What would end those who still hold a GPU."""
 
     @property
     def ok(self) -> bool:
@@ -59,6 +62,7 @@ class FreeOutcome:
             yield f"pid {each.pid} NOT ended: {each.outcome} {each.reason}".rstrip()
         for gpu in self.gpus:
             yield f"GPU {gpu.index}: {gpu.state} ({gpu.reason})"
+        yield from self.remedies
         for port in self.ports:
             draining = f", {port.draining} sockets still wind down" if port.draining else ""
             yield f"port {port.port}: {'free' if port.free else 'HELD: ' + port.reason}{draining}"
@@ -77,6 +81,7 @@ class FreeOutcome:
             "reason": self.reason,
             "ports": [{"port": p.port, "free": p.free, "draining": p.draining, "reason": p.reason} for p in self.ports],
             "shm": [each.to_json() for each in self.leftovers],
+            "remedies": list(self.remedies),
             "swept": [{"name": s.name, "outcome": s.outcome, "reason": s.reason} for s in self.swept],
         }
 
@@ -85,9 +90,21 @@ async def plan(node: Node, request: FreeRequest) -> FreePlan:
     """Read who holds what and choose. Raises UsageError, Refused."""
     inventory = await node.inventory()
     named = await node.agent.inspect(request.pids) if request.pids else []
-    facts = inventory.facts
-    chosen = free_plan.plan(request, inventory.holders, inventory.runs, node.operator, facts.hostname, facts.uid, named)
+    agent_line = await _agent_line(node) if request.pids else frozenset[int]()
+    around = Surroundings(inventory.facts.hostname, inventory.facts.uid, agent_line, node.simulated)
+    chosen = free_plan.plan(request, inventory.holders, inventory.runs, node.operator, around, named)
     return replace(chosen, leftovers=await _leftovers(node))
+
+
+async def _agent_line(node: Node) -> frozenset[int]:
+    """The agent's pid and those above it, as its pid namespace has them."""
+    line: set[int] = set()
+    pid = node.agent.hello.pid
+    while pid > 0 and pid not in line:
+        line.add(pid)
+        above = await node.agent.inspect([pid])
+        pid = above[0].ppid if above else 0
+    return frozenset(line)
 
 
 async def run(node: Node, plan: FreePlan, say: Say) -> FreeOutcome:
@@ -101,7 +118,7 @@ async def run(node: Node, plan: FreePlan, say: Say) -> FreeOutcome:
         identities = [process.identity for process in plan.processes]
         results += (await node.agent.terminate(identities, plan.request.grace_s, _countdown(say))).results
     swept = await _sweep(node) if plan.request.sweep_shm else []
-    outcome = await measure(node, plan.request, results, say, tuple(run.port for run in plan.servers))
+    outcome = await measure(node, plan, results, say)
     outcome = replace(outcome, leftovers=await _leftovers(node), swept=tuple(swept))
     told = {"plan": list(plan.lines()), "before": [asdict(holder) for holder in plan.holders]}
     node.record(started, "free", told, {"ok": outcome.ok, **outcome.to_json()})
@@ -121,33 +138,51 @@ async def _sweep(node: Node) -> list[Swept]:
     return await node.agent.sweep_shm(found) if found else []
 
 
-async def measure(
-    node: Node, request: FreeRequest, results: list[Terminated], say: Say, ports: tuple[int, ...] = ()
-) -> FreeOutcome:
+async def measure(node: Node, plan: FreePlan, results: list[Terminated], say: Say) -> FreeOutcome:
     """Read GPUs and ports until all are free or `verify_timeout_s` is over; the last reading is the verdict."""
     gone = ("terminated", "killed", "gone")
     ended = tuple(each for each in results if each.outcome in gone)
     left = tuple(each for each in results if each.outcome not in gone)
-    deadline = time.monotonic() + (request.verify_timeout_s if ended else 0.0)
+    deadline = time.monotonic() + (plan.request.verify_timeout_s if ended else 0.0)
+    along = plan.taken_along
+    # What was asked for, and what the servers hold that end by it.
+    gpus = {*plan.request.gpus, *(index for each in along for index in each.gpus)} if plan.request.gpus else None
+    ending = {each.pid for each in results} | {each.pid for each in along}
     while True:
         inventory = await node.inventory()
-        judged = verdicts(inventory.sample, inventory.holders, gpus=request.gpus or None)
-        held = tuple([await node.agent.port(port) for port in ports])
+        judged = verdicts(inventory.sample, inventory.holders, gpus=gpus)
+        held = tuple([await node.agent.port(run.port) for run in plan.servers])
         outcome = FreeOutcome(judged, ended, left, inventory.sample.reason, held)
         is_over = time.monotonic() >= deadline or inventory.sample.source == "none"
-        if outcome.ok or is_over or _is_others_alone(outcome, inventory.holders):
-            return outcome
+        if outcome.ok or is_over or _is_others_alone(outcome, inventory.holders, ending):
+            return replace(outcome, remedies=tuple(_remedies(outcome, inventory.holders)))
         say(f"waiting for memory: {outcome.proof}")
         await asyncio.sleep(POLL_S)
 
 
-def _is_others_alone(outcome: FreeOutcome, holders: Sequence[Holder]) -> bool:
+def _is_others_alone(outcome: FreeOutcome, holders: Sequence[Holder], ending: Collection[int]) -> bool:
     """Is all that is still held held by living processes that were not to end? Waiting longer frees none of it."""
-    ended = {each.pid for each in (*outcome.terminated, *outcome.left)}
-    stay = [h for h in holders if h.process and h.pid not in ended and h.kind != "ours" and not h.only_watches]
+    stay = [h for h in holders if h.process and h.pid not in ending and h.kind != "ours" and not h.only_watches]
+    stay = [holder for holder in stay if not is_zombie(holder)]
     waiting = [gpu for gpu in outcome.gpus if gpu.state != "free"]
     by_others = all(any(gpu.index in holder.gpus for holder in stay) for gpu in waiting)
     return by_others and all(port.free for port in outcome.ports)
+
+
+def _remedies(outcome: FreeOutcome, holders: Sequence[Holder]) -> Iterator[str]:
+    """What would end those who still hold a GPU, once for each server."""
+    waiting = {gpu.index for gpu in outcome.gpus if gpu.state != "free"}
+    groups = server_groups.group(holders)
+    found: dict[str, str] = {}
+    for holder in holders:
+        flags = server_groups.flags_for(holder, groups)
+        if flags and waiting & set(holder.gpus) and not holder.only_watches and not is_zombie(holder):
+            server = server_groups.group_of(holder.pid, groups)
+            found.setdefault(flags, server.words if server else f"pid {holder.pid}")
+    for flags, who in list(found.items())[:NAMED]:
+        yield f"{who}: end it with {flags}"
+    if len(found) > NAMED:
+        yield f"and {len(found) - NAMED} more that hold GPUs"
 
 
 def _countdown(say: Say) -> Any:

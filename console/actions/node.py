@@ -11,6 +11,7 @@ from console.errors import Refused, UsageError
 from console.launch.loader import Inputs, ResolvedProfile, resolve
 from console.node import titles
 from console.node.holders import Holder, classify
+from console.node.server_groups import without_strangers
 from console.node.server_runs import is_meant
 from console.patches.known import KnownPatches
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from console.launch.library import Library
     from console.remote.agent import Agent
     from console.store.journal import Journal
-    from remote_agent.protocol import LedgerEntry, NodeFacts, ProcessInfo, ServerRun, SGLangFacts, TelemetrySample
+    from remote_agent.protocol import LedgerEntry, NodeFacts, ServerRun, SGLangFacts, TelemetrySample
 
 Say = Callable[[str], None]
 """Tell the user one line of progress: plain text, hostile parts already made plain."""
@@ -44,6 +45,8 @@ class Inventory:
     """Why holders may be incomplete; empty when they are not."""
     ledger: tuple[LedgerEntry, ...] = ()
     """Changes of ours to files of the node that are there now, or were begun."""
+    cpu_s: float = 0.0
+    """What looking for the holders cost the node, seconds of a core."""
 
 
 @dataclass(slots=True)
@@ -72,16 +75,14 @@ class Node:
         sample = await self.agent.sample()
         processes = await self.agent.gpu_processes()
         runs = await self.agent.servers() if facts.state_dir else []
-        named = await self._sglang_processes(runs)
-        holders = classify(processes.holders, runs, self.operator, facts.uid, named)
+        named = await self.agent.processes(titles.WORDS)
+        # The embedded node is a world of its own: what else of this machine uses a GPU, or is SGLang, is not in it.
+        rows = [each for each in processes.holders if each.from_driver or not self.simulated]
+        holders = classify(rows, runs, self.operator, facts.uid, named)
+        holders = without_strangers(holders) if self.simulated else holders
         ledger = tuple(await self.agent.ledger("")) if facts.state_dir else ()
-        return Inventory(facts, sample, holders, tuple(runs), processes.unreadable_pids, processes.reason, ledger)
-
-    async def _sglang_processes(self, runs: Sequence[ServerRun]) -> list[ProcessInfo]:
-        """SGLang's processes, on a GPU or not. The embedded node is a world of its own: only its runs' are meant."""
-        if self.simulated:
-            return [process for run in runs for process in run.children]
-        return await self.agent.processes(titles.WORDS)
+        reason, cpu_s = processes.reason, processes.cpu_s
+        return Inventory(facts, sample, holders, tuple(runs), processes.unreadable_pids, reason, ledger, cpu_s)
 
     async def profile(self, name: str, sets: Sequence[str] = (), env: Sequence[str] = ()) -> ResolvedProfile:
         """Resolve a profile with this node's variables; `${home}` is the home on the node. Raises UsageError."""

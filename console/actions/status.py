@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from console.actions import adopt_probe, server_phase
-from console.node.free_plan import describe
+from console.node.holders import describe
 from console.node.verdict import GpuVerdict, verdicts
 from console.units import format_bytes, plain
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 @several.nodes_argument
 @click.option("--gpu", "gpus", type=int, multiple=True, help="Only these GPU indexes.")
 @click.option("--server", "servers", multiple=True, help="Only these servers (run id or its end).")
-@click.option("--pid", "pids", type=int, multiple=True, help="Also this process of the same user.")
+@click.option("--pid", "pids", type=int, multiple=True, help="Only this process; its server ends with it.")
 @click.option("--include-foreign", is_flag=True, help="Allow --pid of another user; needs --confirm-host.")
-@click.option("--confirm-host", help="The node's host name, typed out.")
+@click.option("--confirm-host", help="The node's host name, typed out: also for a --pid that frees no GPU.")
 @click.option("--sweep-shm", is_flag=True, help="Also remove /dev/shm leftovers of dead processes of this account.")
 @click.option("--grace", "grace_s", type=float, default=30.0, show_default=True, help="Seconds between TERM and KILL.")
 @shared_options

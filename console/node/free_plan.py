@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from console.errors import Refused, UsageError
-from console.units import format_bytes, format_seconds, plain
+from console.errors import UsageError
+from console.node.free_targets import FREES_NOTHING, Surroundings, Targets
+from console.node.holders import describe
+from console.node.server_groups import ServerGroup, flags_for, gpu_list, group, group_of
+from console.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -25,6 +28,7 @@ class FreeRequest:
     pids: tuple[int, ...] = ()
     include_foreign: bool = False
     confirm_host: str | None = None
+    """The node's name, typed out: for processes of others, and for those that hold no GPU memory."""
     grace_s: float = 30.0
     verify_timeout_s: float = 60.0
     sweep_shm: bool = False
@@ -43,10 +47,21 @@ class FreePlan:
     """Everybody, as it was when the plan was made."""
     leftovers: tuple[Leftover, ...] = ()
     """What a sweep would take from /dev/shm."""
+    bystanders: tuple[int, ...] = ()
+    """Pids among `processes` whose end frees no GPU."""
 
     @property
     def is_empty(self) -> bool:
         return not self.servers and not self.processes and not (self.request.sweep_shm and self.leftovers)
+
+    @property
+    def groups(self) -> tuple[ServerGroup, ...]:
+        return group(self.holders)
+
+    @property
+    def taken_along(self) -> tuple[Holder, ...]:
+        """Who ends without being ended: what belongs to the server of a process that is."""
+        return taken_along(self.groups, {each.identity.pid for each in self.processes})
 
     def lines(self) -> Iterator[str]:
         """The plan in words; titles are hostile text and come out plain."""
@@ -55,19 +70,50 @@ class FreePlan:
             yield f"stop server {run.run_id} on port {run.port}: TERM, {self.request.grace_s:.0f} s, KILL (pids {pids})"
         for process in self.processes:
             yield f"end {describe(process)}: TERM, {self.request.grace_s:.0f} s, KILL"
-        for holder in self.untouched:
-            choose = f"; end it with --pid {holder.pid}" if holder.kind == "same-user" else ""
-            yield f"leave {holder.kind} {_holder(holder)}{choose}"
+            yield from self._warnings(process.identity.pid)
+        yield from self._left()
         yield from self._totals()
         for each in self.leftovers if self.request.sweep_shm else ():
             yield f"sweep {each.line()}"
         if self.is_empty:
-            yield "nothing to end"
+            yield self.nothing
+
+    @property
+    def nothing(self) -> str:
+        """What is said when there is nothing to end."""
+        where = f" on {gpu_list(self.request.gpus)}" if self.request.gpus else ""
+        return f"nothing of ours to end{where}"
+
+    def _warnings(self, pid: int) -> Iterator[str]:
+        """What ending this process does beside freeing what it holds."""
+        holder = next((each for each in self.holders if each.pid == pid), None)
+        server = group_of(pid, self.groups) or next((each for each in self.groups if each.launcher == pid), None)
+        if holder and server and server.launcher not in (None, *self.request.pids):
+            better = flags_for(holder, self.groups)
+            instead = f"; {better} lets its launcher end it" if better and better != f"--pid {pid}" else ""
+            yield f"warning: pid {pid} belongs to {server.words}: ending one ends the server{instead}"
+        elif server and pid == server.launcher:
+            yield f"pid {pid} is the launcher of {server.words}: they end with it"
+        elif pid in self.bystanders:
+            yield f"warning: pid {pid} {FREES_NOTHING}"
+
+    def _left(self) -> Iterator[str]:
+        groups, told = self.groups, set[frozenset[int]]()
+        for holder in self.untouched:
+            server, flags = group_of(holder.pid, groups), flags_for(holder, groups)
+            end = f"; end it with {flags}" if flags else ""
+            if server is None:
+                yield f"leave {holder.kind} {_holder(holder)}{end}"
+                continue
+            if server.pids not in told:
+                told.add(server.pids)
+                yield f"leave {server.words}{end}"
+            yield f"leave {holder.kind} {_holder(holder)}"
 
     def _totals(self) -> Iterator[str]:
         """What each GPU is expected to give back, and what stays."""
         ending = {each.identity.pid for run in self.servers for each in run.children}
-        ending |= {each.identity.pid for each in self.processes}
+        ending |= {each.identity.pid for each in self.processes} | {each.pid for each in self.taken_along}
         for index in sorted({index for holder in self.holders for index in holder.gpus}):
             here = [h for h in self.holders if index in h.gpus and h.kind != "system" and not h.only_watches]
             back = [holder for holder in here if holder.pid in ending]
@@ -81,31 +127,32 @@ def plan(
     holders: Sequence[Holder],
     runs: Sequence[ServerRun],
     operator: str,
-    hostname: str,
-    uid: int,
+    around: Surroundings,
     named: Sequence[ProcessInfo],
 ) -> FreePlan:
-    """Choose. `named` are the processes of `request.pids` as they are now; `uid` is the agent's.
+    """Choose. `named` are the processes of `request.pids` as they are now.
 
     Raises:
         UsageError: a server or pid that is not there.
-        Refused: a system process, or a foreign one without its confirmation.
+        Refused: a process that is never ended, or one without its confirmation.
     """
     # A launcher that died can leave its ranks behind: the run is over, its processes are not.
     running = [run for run in runs if run.state == "running" or run.children]
     servers = tuple(_servers(request, running, holders, operator))
-    processes = tuple(_named(pid, holders, named, request, hostname, uid) for pid in request.pids)
+    targets = Targets(around, holders, runs, named, request.include_foreign, request.confirm_host)
+    processes = tuple(targets.choose(pid) for pid in request.pids)
+    groups = group(holders)
     ending = {each.identity.pid for run in servers for each in run.children} | set(request.pids)
-    untouched = tuple(holder for holder in holders if holder.pid not in ending and _concerns(holder, request.gpus))
-    return FreePlan(request, servers, processes, untouched, tuple(holders))
+    ending |= {each.pid for each in taken_along(groups, set(request.pids))}
+    untouched = tuple(each for each in holders if each.pid not in ending and _concerns(each, request.gpus, groups))
+    bystanders = tuple(each.identity.pid for each in processes if targets.is_bystander(each))
+    return FreePlan(request, servers, processes, untouched, tuple(holders), bystanders=bystanders)
 
 
-def describe(process: ProcessInfo) -> str:
-    """pid, user, title, age, folder: what tells a colleague's process from a forgotten one."""
-    age = format_seconds(process.age_s)
-    login = f", login uid {process.loginuid}" if process.loginuid is not None else ""
-    title = plain(process.title)[:80]
-    return f"pid {process.identity.pid} {title} ({process.user}, {age} old, in {plain(process.cwd or '?')}{login})"
+def taken_along(groups: Sequence[ServerGroup], pids: set[int]) -> tuple[Holder, ...]:
+    """The other processes of the servers of `pids`, where a launcher is there to end them."""
+    servers = [each for each in groups if each.launcher and pids & {*each.pids, each.launcher}]
+    return tuple(holder for server in servers for holder in server.members if holder.pid not in pids)
 
 
 def _servers(
@@ -124,35 +171,9 @@ def _servers(
                 yield run
 
 
-def _named(
-    pid: int,
-    holders: Sequence[Holder],
-    named: Sequence[ProcessInfo],
-    request: FreeRequest,
-    hostname: str,
-    uid: int,
-) -> ProcessInfo:
-    holder = next((each for each in holders if each.pid == pid), None)
-    process = next((each for each in named if each.identity.pid == pid), holder.process if holder else None)
-    if process is None:
-        raise UsageError(f"no process {pid} on the node", "`status` lists who holds the GPUs.")
-    if holder and holder.kind == "system":
-        raise Refused(f"{describe(process)} belongs to the system and is never ended")
-    if process.uid != uid:
-        _check_foreign(process, request, hostname)
-    return process
-
-
-def _check_foreign(process: ProcessInfo, request: FreeRequest, hostname: str) -> None:
-    if not request.include_foreign or request.confirm_host != hostname:
-        raise Refused(
-            f"{describe(process)} belongs to another user",
-            f"It takes --include-foreign --confirm-host {hostname}, and root on the node.",
-        )
-
-
-def _concerns(holder: Holder, gpus: Collection[int]) -> bool:
-    return not gpus or bool(set(holder.gpus) & set(gpus))
+def _concerns(holder: Holder, gpus: Collection[int], groups: Sequence[ServerGroup] = ()) -> bool:
+    server = group_of(holder.pid, groups)
+    return not gpus or bool(set(holder.gpus) & set(gpus)) or bool(server and server.concerns(gpus))
 
 
 def _run_concerns(run: ServerRun, holders: Sequence[Holder], gpus: Collection[int]) -> bool:
@@ -167,7 +188,6 @@ def _sum(holders: Sequence[Holder], index: int) -> str:
 
 
 def _holder(holder: Holder) -> str:
-    gpus = ",".join(str(index) for index in holder.gpus)
     used = format_bytes(holder.memory_used_bytes)
     who = describe(holder.process) if holder.process else f"pid {holder.pid} of another pid namespace"
-    return f"{who}: {used} on GPU {gpus}" if holder.gpus else f"{who}: no GPU memory"
+    return f"{who}: {used} on {gpu_list(holder.gpus)}" if holder.gpus else f"{who}: no GPU memory"

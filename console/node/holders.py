@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console.node.titles import role
+from console.units import format_seconds, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,6 +101,14 @@ def classify(
             processes[extra.identity.pid] = extra
     found = (_holder(pid, process, rows.get(pid, []), owner, operator, uid) for pid, process in processes.items())
     return tuple(sorted(found, key=lambda holder: holder.pid))
+
+
+def describe(process: ProcessInfo) -> str:
+    """pid, user, title, age, folder: what tells a colleague's process from a forgotten one."""
+    age = format_seconds(process.age_s)
+    login = f", login uid {process.loginuid}" if process.loginuid is not None else ""
+    title = plain(process.title)[:80]
+    return f"pid {process.identity.pid} {title} ({process.user}, {age} old, in {plain(process.cwd or '?')}{login})"
 
 
 def _holder(

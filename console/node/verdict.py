@@ -63,7 +63,7 @@ def _verdict(gpu: GpuSample, holders: Sequence[Holder]) -> GpuVerdict:
     used = gpu.memory_used_bytes
     here = [holder for holder in holders if gpu.index in dict(holder.memory_by_gpu)]
     there = [holder for holder in here if gpu.index not in holder.watched]
-    mine = [holder for holder in there if holder.kind != "system" and not _is_zombie(holder)]
+    mine = [holder for holder in there if holder.kind != "system" and not is_zombie(holder)]
     if used is None:
         return GpuVerdict(gpu.index, "unknown", None, "the driver does not tell its used memory")
     if mine:
@@ -72,7 +72,7 @@ def _verdict(gpu: GpuSample, holders: Sequence[Holder]) -> GpuVerdict:
         return GpuVerdict(gpu.index, "unknown", used, "MIG is on: the sum says nothing about its instances")
     if is_used(gpu):
         return GpuVerdict(gpu.index, "held", used, _unseen(gpu.index, used, here))
-    zombies = sum(map(_is_zombie, here))
+    zombies = sum(map(is_zombie, here))
     who = f"{zombies} zombies, harmless: not yet reaped" if zombies else "no process"
     return GpuVerdict(gpu.index, "free", used, f"{format_bytes(used)} used, {who}")
 
@@ -81,6 +81,8 @@ def _unseen(index: int, used: int, here: Sequence[Holder]) -> str:
     """Memory that no process of ours explains, and whom to ask."""
     if any(holder.process and holder.process.comm.startswith("nvidia-cuda-mps") for holder in here):
         return f"{format_bytes(used)} used behind an MPS server, whose clients are not told: ask who runs it"
+    if any(map(is_zombie, here)):
+        return f"{format_bytes(used)} used; its processes have ended and are not yet reaped: the driver still holds it"
     watching = [_name(holder) for holder in here if index in holder.watched]
     if watching:
         return f"{format_bytes(used)} used; the driver names nobody, the device is open in {_first(watching)}"
@@ -111,7 +113,8 @@ def _name(holder: Holder) -> str:
     return f"pid {holder.pid} {holder.process.title[:60]} of {holder.process.user} ({holder.kind})"
 
 
-def _is_zombie(holder: Holder) -> bool:
+def is_zombie(holder: Holder) -> bool:
+    """Has it ended, and only waits to be reaped? No signal changes that."""
     return holder.process is not None and holder.process.state in ("Z", "X")
 
 

@@ -55,6 +55,7 @@ async def inventory(node: Node, stream: EventStream) -> None:
             found.unreadable_pids,
             found.reason,
             found.ledger,
+            found.cpu_s,
         )
     )
 

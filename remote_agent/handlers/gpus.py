@@ -32,6 +32,7 @@ _DEVICE = re.compile(r"/dev/nvidia(\d+)")
 @method()
 def processes_(node: Node, request: Request) -> GpuProcesses:
     """The driver's list, joined by processes that have a GPU device file open without being in it."""
+    begun = time.thread_time()
     try:
         holders, reason = _driver_rows(node), node.gpu.reason
     except SourceError as error:
@@ -45,7 +46,7 @@ def processes_(node: Node, request: Request) -> GpuProcesses:
         if (index, pid) not in known and pid != os.getpid()
     ]
     found = _credible({each.pid for each in holders}, opened)
-    return GpuProcesses(node.gpu.name, reason, unreadable, holders, found)
+    return GpuProcesses(node.gpu.name, reason, unreadable, holders, found, time.thread_time() - begun)
 
 
 def _driver_rows(node: Node) -> List[GpuHolder]:
@@ -79,8 +80,9 @@ def terminate(node: Node, request: Request) -> Terminations:
         wanted = [from_wire(Identity, each) for each in request.get("identities", list)]
     except ProtocolError as error:
         raise AgentError("invalid", str(error)) from None
-    if any(who.pid in (1, os.getpid(), os.getppid()) for who in wanted):
-        raise AgentError("refused", "PID 1 and the agent itself are never ended")
+    ours = {1, os.getpid(), *processes.ancestors(os.getpid())}
+    if any(who.pid in ours for who in wanted):
+        raise AgentError("refused", "PID 1, the agent and what it was started by are never ended")
     return Terminations(end_processes(wanted, request.get("grace_s", float, 10.0), request))
 
 

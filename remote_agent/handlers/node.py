@@ -117,8 +117,8 @@ def ports(node: Node, request: Request) -> List[PortFacts]:
 def processes_(node: Node, request: Request) -> List[ProcessInfo]:
     """Processes whose command line or name contains one of `words`; our own agent left out."""
     words = [str(word) for word in request.get("words", list)]
-    found = (processes.info(pid) for pid in processes.pids() if pid != os.getpid())
-    return [each for each in found if each and any(word in each.title or word in each.comm for word in words)]
+    found = (processes.info(pid) for pid in processes.pids() if pid != os.getpid() and processes.says(pid, words))
+    return [each for each in found if each]
 
 
 @method()

@@ -106,7 +106,8 @@ def stop(node: Node, request: Request) -> Terminations:
 @method()
 def list_(node: Node, request: Request) -> ServerRuns:
     """Servers as they are now, oldest first: every one that lives, and the newest others that one message holds."""
-    found = [_server_run(path, record) for path, record in runs.each(node, "server")]
+    among = processes.stats()
+    found = [_server_run(path, record, among) for path, record in runs.each(node, "server")]
     sizes = {run.run_id: len(json.dumps(to_wire(run))) for run in found}
     kept = {run.run_id for run in found if run.state in LIVING or run.children}
     left = LISTED_BYTES - sum(sizes[run_id] for run_id in kept)
@@ -212,9 +213,9 @@ def _wait_gone(members: List[Identity], request: Request) -> None:
         time.sleep(0.05)
 
 
-def _server_run(run_dir: str, record: Dict[str, Any]) -> ServerRun:
+def _server_run(run_dir: str, record: Dict[str, Any], among: Optional[processes.Stats] = None) -> ServerRun:
     state = runs.RunState(run_dir)
-    living = (processes.info(who.pid) for who in state.members())
+    living = (processes.info(who.pid) for who in state.members(among))
     return from_wire(
         ServerRun,
         dict(

@@ -205,6 +205,8 @@ class GpuProcesses:
     holders: List[GpuHolder] = field(default_factory=list)
     processes: List[ProcessInfo] = field(default_factory=list)
     """Those of the holders that are of this pid namespace."""
+    cpu_s: float = 0.0
+    """What this look cost the node, seconds of a core."""
 
 
 @dataclass(frozen=True)

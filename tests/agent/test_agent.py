@@ -89,6 +89,14 @@ def _deaf() -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
 
 
+async def test_what_the_agent_was_started_by_is_never_ended(connect):
+    async with connect() as agent:
+        for pid in (1, agent.hello.pid, os.getpid(), os.getppid()):
+            stale = Identity(pid, 1, "another boot")  # no signal reaches anybody should this fail
+            with pytest.raises(NodeRefused, match="never ended"):
+                await agent.terminate([stale], 0.1, lambda _progress: None)
+
+
 async def test_terminate_kills_what_ignores_term_after_the_grace(connect):
     process = _deaf()
     assert process.stdout

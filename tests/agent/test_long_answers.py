@@ -46,6 +46,7 @@ def test_a_process_that_has_eight_gpus_open_is_told_once(monkeypatch, waiting):
     node = SimpleNamespace(gpu=Source("no driver"), idle=SimpleNamespace(note=lambda *_: None))
     found = gpus.processes_(node, None)
     assert len(found.holders) == 8 * COUNT
+    assert found.cpu_s > 0
     assert [each.identity.pid for each in found.processes] == sorted(waiting)
     (one, *_others) = [each for each in found.holders if each.pid == waiting[0]]
     each_row = len(encode_answer({"jsonrpc": "2.0", "id": 1, "result": to_wire(one)})[0])

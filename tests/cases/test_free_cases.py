@@ -8,6 +8,7 @@ import pytest
 
 from console.logs.history import LogHistory
 from console.node.free_plan import FreeRequest, plan
+from console.node.free_targets import Surroundings
 from console.node.holders import Holder, classify
 from console.node.titles import ranks, role
 from console.node.verdict import verdicts
@@ -97,10 +98,10 @@ def test_c06_in_a_container_the_drivers_pids_are_ghosts_and_the_titles_here_are_
         2505781: "ghost",
         2505782: "ghost",
     }
-    chosen = plan(FreeRequest(pids=(412, 413)), tuple(holders.values()), (), "me@here", "h", 0, ())
+    chosen = plan(FreeRequest(pids=(412, 413)), tuple(holders.values()), (), "me@here", Surroundings("h", 0), ())
     assert [each.identity.pid for each in chosen.processes] == [412, 413]
     with pytest.raises(Exception, match="no process 2505781"):
-        plan(FreeRequest(pids=(2505781,)), tuple(holders.values()), (), "me@here", "h", 0, ())
+        plan(FreeRequest(pids=(2505781,)), tuple(holders.values()), (), "me@here", Surroundings("h", 0), ())
 
 
 def test_c08_zombies_hold_nothing_and_memory_decides():
@@ -122,7 +123,7 @@ def test_c10_a_foreign_server_is_refused_and_our_own_training_job_asks():
         81001: ("foreign", "scheduler"),
         81100: ("same-user", None),
     }
-    assert plan(FreeRequest(), tuple(holders.values()), (), "me@here", "h", 1000, ()).is_empty
+    assert plan(FreeRequest(), tuple(holders.values()), (), "me@here", Surroundings("h", 1000), ()).is_empty
 
 
 def test_c11_leftovers_without_gpu_memory_are_shown():

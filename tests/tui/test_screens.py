@@ -6,7 +6,8 @@ import pytest
 
 from console.state import events
 from console.state.model import LaunchView
-from tests.tui.events import busy
+from tests.tui.events import FACTS, busy
+from tests.unit.state.samples import telemetry
 
 SIZES = ((80, 24), (160, 50))
 ESSENTIAL = {
@@ -132,6 +133,12 @@ async def test_a_launch_that_nothing_stands_against_is_shown_with_its_command(fo
         await driver.pilot.pause()
         assert "no finding: nothing stands against this launch" in driver.screen()
         assert "python -m x" in driver.screen()
+
+
+async def test_how_seldom_a_busy_node_is_looked_at_is_said(forced):
+    async with forced((160, 50)) as driver:
+        await driver.put(events.InventoryRead(FACTS, telemetry(0, 0), (), (), 0, "", cpu_s=0.25))
+        await driver.until_shown("looked for every 12 s")
 
 
 async def test_every_screen_draws_before_anything_is_known(forced):

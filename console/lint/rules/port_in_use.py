@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from console.lint.evidence import quoting
 from console.lint.rule import Rule
-from console.node.free_plan import describe
+from console.node.holders import describe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

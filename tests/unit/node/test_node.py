@@ -8,6 +8,7 @@ import pytest
 
 from console.errors import Refused, UsageError
 from console.node.free_plan import FreeRequest, plan
+from console.node.free_targets import Surroundings
 from console.node.holders import classify
 from console.node.verdict import verdicts
 from remote_agent.protocol import GpuHolder, GpuSample, Identity, ProcessInfo, ServerRun, TelemetrySample
@@ -98,7 +99,7 @@ def test_a_gpu_that_is_asked_for_and_not_listed_is_unknown():
 
 
 def planned(request: FreeRequest, *holders: GpuHolder, named: tuple[ProcessInfo, ...] = ()):
-    return plan(request, classify(holders, RUNS, ME, UID), RUNS, ME, HOST, UID, named)
+    return plan(request, classify(holders, RUNS, ME, UID), RUNS, ME, Surroundings(HOST, UID), named)
 
 
 def test_by_default_only_this_operators_servers_end():

@@ -203,12 +203,20 @@ def test_verdicts_follow_readings_and_holders():
     assert state.gpus.unreadable_pids == 2
 
 
+def test_a_node_where_a_look_is_dear_is_looked_at_less():
+    read = events.InventoryRead(None, telemetry(0, 0), (), (), 0, "")  # type: ignore[arg-type]
+    assert update(ConsoleState(), read).gpus.every_s == 2.0
+    assert update(ConsoleState(), replace(read, cpu_s=0.25)).gpus.every_s == 12.5
+
+
 def test_memory_that_is_read_alone_frees_and_takes_no_gpu():
     """Holders are read with the next inventory: until then one reading stands, not a half of each of two."""
     state = fold(ConsoleState(), [events.InventoryRead(None, telemetry(0, 0), (), (), 0, "")])  # type: ignore[arg-type]
     state = fold(state, [events.TelemetrySampled(telemetry(0, 8 << 30))])
     assert [(each.state, each.memory_used_bytes) for each in state.gpus.verdicts] == [("free", 0)]
-    assert state.gpus.sample == telemetry(0, 8 << 30)
+    state = fold(state, [events.TelemetrySampled(telemetry(0, 9 << 30))])
+    assert state.gpus.sample == telemetry(0, 9 << 30)
+    assert state.gpus.verdicts[0].reason.count("that was before") == 1
     state = fold(state, [events.TelemetrySampled(telemetry(0, 1))])
     assert state.gpus.verdicts[0].memory_used_bytes == 1
 
