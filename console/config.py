@@ -24,6 +24,8 @@ from console.validation import Invalid, Problem, check, env_name, nearest
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from console.errors import Unreachable
+
 LOCAL = "local"
 DEMO = "demo"
 
@@ -160,6 +162,17 @@ def node_config(nodes: dict[str, NodeConfig], name: str) -> NodeConfig:
         near = nearest(name, nodes)
         raise UsageError(f"{name!r} is not a node's name", f"Nearest: {near}." if near else "")
     return NodeConfig(transport="local") if name == LOCAL else NodeConfig()
+
+
+def did_you_mean(error: Unreachable, name: str, path: Path) -> None:
+    """Add to the hint which node of nodes.yaml may have been meant, where nothing is written there of this one.
+
+    Only an error tells: a name without an entry may well be one that ssh knows.
+    """
+    known = load_nodes(path)
+    near = nearest(name, {*known, DEMO, LOCAL} - {name})
+    if near and name not in known:
+        error.hint = f"{error.hint} Did you mean {near}?".strip()
 
 
 def _with_defaults(name: str, raw: Any) -> Any:

@@ -88,6 +88,15 @@ def env_name(name: str) -> str:
     return name
 
 
+def unknown_key(model: type[BaseModel], path: Path_, where: str) -> Problem | None:
+    """Return what is wrong with a dotted key that `model` has no place for; None where it has, or any may stand."""
+    for length in range(1, len(path) + 1):
+        known = known_keys(model, path[: length - 1])
+        if known and str(path[length - 1]) not in known:
+            return _unknown(model, path[:length], path[:length], where)
+    return None
+
+
 def known_keys(model: type[BaseModel], path: Path_) -> tuple[str, ...]:
     """Return the keys that `model` knows at `path`; empty where any key may stand."""
     annotation: Any = model
@@ -157,13 +166,17 @@ def _problem(
     path = detail["loc"] if kind == "missing" else _present(data, detail["loc"])
     full = (*prefix, *path)
     if kind == "extra_forbidden":
-        known = known_keys(model, path[:-1])
-        return Problem(full, where(full), f"unknown key {path[-1]!r}{_inside(path)}", nearest(str(path[-1]), known))
+        return _unknown(model, path, full, where(full))
     if kind == "missing":
         return Problem(full, where(full), f"the key {path[-1]!r} is missing{_inside(path)}")
     near = nearest(str(detail["input"]), _expected(detail)) if kind == "literal_error" else ""
     subject = f"{dotted(path)}: " if path else ""
     return Problem(full, where(full), subject + _message(detail), near)
+
+
+def _unknown(model: type[BaseModel], path: Path_, full: Path_, where: str) -> Problem:
+    near = nearest(str(path[-1]), known_keys(model, path[:-1]))
+    return Problem(full, where, f"unknown key {path[-1]!r}{_inside(path)}", near)
 
 
 def _inside(path: Path_) -> str:

@@ -40,7 +40,7 @@ LAYERS = [
     {"logs", "launch", "patches"},
     {"config"},
     {"validation"},
-    {"yaml_file"},
+    {"yaml_file", "new_file"},
     {"errors", "units", "paths", "registry"},
 ]
 """Imports go down only. `store` keeps what `probe` measures, and `demo` is imported by `cli` and tests alone."""
@@ -169,6 +169,19 @@ def test_pure_rooms_read_no_clock_file_or_socket():
         for call in _calls(path):
             if _called(call) == "open" or getattr(call.func, "attr", "") in CHANGES_FILES:
                 strays.append(f"{name}:{call.lineno} opens or changes a file")
+    assert not strays
+
+
+def test_new_files_are_made_in_one_place():
+    """So that each verb refuses what is there already in the same way, with the same exit code."""
+    strays = [
+        f"{_name(path)}:{call.lineno}"
+        for path in CONSOLE
+        if "/runtime/" not in _name(path) and _name(path) != "console/new_file.py"
+        for call in _calls(path)
+        if any(isinstance(each, ast.Constant) and each.value in ("x", "xb") for each in call.args[:2])
+        if "open" in (_called(call), getattr(call.func, "attr", ""))
+    ]
     assert not strays
 
 

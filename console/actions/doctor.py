@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _SM_100 = ("B200", "B300", "GB200", "GB300")
 _SM_90 = ("H100", "H200", "H800", "H20", "GH200")
+_NO_RELEASE = (
+    "which release will serve is not known: give --sglang-version V; `spec-console doctor NODE` reads a node's"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def asked_of(command: Command) -> Asked:
 def _examine(
     asked: Asked, where: Offline, profile: ResolvedProfile | None = None, baseline: Asked | None = None
 ) -> Examination:
-    notes: list[str] = []
+    notes = [] if where.version else [_NO_RELEASE]
 
     def read(
         word: str, given: str | None, named: str | None, how: Callable[[str], reading.Reading]

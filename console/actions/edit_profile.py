@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console import yaml_file
+from console import new_file, yaml_file
 from console.errors import Refused, UsageError
 from console.launch import layers
 from console.launch.library import Found, Library
@@ -144,12 +144,12 @@ def discard(draft: Draft) -> None:
         path.unlink(missing_ok=True)
 
 
-def duplicate(name: str, new: str, here: Paths) -> Path:
-    """Copy a profile under a new name into the user's folder, its text as it stands; return the new file.
+def copy_of(name: str, new: str, here: Paths) -> tuple[Path, str]:
+    """Return the file and the text of a profile's copy under a new name in the user's folder; nothing is written.
 
     Raises:
         UsageError: there is no such profile, or the name cannot be one's.
-        Refused: a profile is called so already.
+        Refused: a profile is called so already, or something else is in the file's place.
     """
     library = Library(here.profiles)
     text = library.path(name).read_text(encoding="utf-8")
@@ -160,10 +160,8 @@ def duplicate(name: str, new: str, here: Paths) -> Path:
     if isinstance(located.data, dict) and "name" in located.data:
         text = yaml_file.set_value(text, ("name",), new, str(path))
     _resolved(Found(new, str(path), yaml_file.load(text, str(path))), here)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("x", encoding="utf-8") as file:
-        file.write(text)
-    return path
+    new_file.require_free(path)
+    return path, text
 
 
 def _resolved(found: Found, here: Paths) -> ResolvedProfile:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from console.actions.draft_layers import GRAPHS_IGNORE_IDS, resolved_json, resolved_lines, written
+from console.lint.finding import for_node
 from console.lint.wired import replays_graphs
 from console.wiring import draft as drafts
 from console.wiring.layers import Captures, ids_for
@@ -30,6 +31,11 @@ class Examination:
     @property
     def ok(self) -> bool:
         return not any(each.severity == "error" for each in self.findings)
+
+    def on(self, node: str) -> Examination:
+        """The same, with the node's name in hints and notes."""
+        notes = tuple(for_node(each, node) for each in self.notes)
+        return replace(self, findings=tuple(each.on(node) for each in self.findings), notes=notes)
 
     def lines(self) -> Iterator[str]:
         yield from self._subject()

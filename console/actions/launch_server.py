@@ -85,7 +85,12 @@ async def plan(
     env: tuple[str, ...] = (),
     allow: tuple[str, ...] = (),
 ) -> LaunchPlan:
-    """Resolve the profile, read what it needs on the node, ask every rule. Raises UsageError for the profile."""
+    """Resolve the profile, read what it needs on the node, ask every rule.
+
+    Raises:
+        UsageError: the profile is wrong, or `allow` names no rule.
+    """
+    lint.require_rules(allow)
     resolved = await node.profile(profile, sets, env)
     command = render(resolved, node.config.env)
     wanted = needs(resolved)

@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from console import yaml_file
-from console.errors import Refused, UsageError
+from console import new_file, yaml_file
+from console.errors import UsageError
 from console.patches import scaffold, user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from console.errors import Refused
     from console.patches.known import KnownPatches
+
+_ANOTHER_ID = "Nothing was written. Choose another id, or remove it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class NewPatch:
     def refusal(self) -> Refused | None:
         """Why it would not be written; None where nothing of that name is there."""
         folder = self.files[0].parent
-        return _there_already(folder) if folder.exists() else None
+        return new_file.in_the_way(folder, _ANOTHER_ID)
 
 
 def plan(patch_id: str, folder: Path, known: KnownPatches) -> NewPatch:
@@ -62,7 +65,7 @@ def run(patch_id: str, folder: Path, known: KnownPatches) -> NewPatch:
         for name, text in scaffold.files(patch_id).items():
             (own / name).write_text(text, encoding="utf-8")
     except FileExistsError:
-        raise _there_already(own) from None
+        raise new_file.there_already(own, _ANOTHER_ID) from None
     except OSError as error:
         raise UsageError(f"{own} cannot be written: {error.strerror}") from None
     return planned
@@ -77,7 +80,3 @@ def _loaded(patch_id: str, own: Path, known: KnownPatches) -> str:
     form = yaml_file.load(texts[user.FORM_FILE], str(own / user.FORM_FILE))
     others = {each: patch for each, patch in known.patches.items() if each not in known.own}
     return user.load(form, texts[user.RUNTIME_FILE].encode(), others).env
-
-
-def _there_already(own: Path) -> Refused:
-    return Refused(f"{own} is there already", "Nothing was written. Choose another id, or remove it.")

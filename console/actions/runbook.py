@@ -6,13 +6,16 @@ that, so that both sides run from the same tree. Steps may be left out or put in
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from console import lint
 from console.actions import run_probe, runbook_steps
 from console.actions.runbook_acts import Acts
 from console.errors import ConsoleError, UsageError
+from console.launch.secrets import MASK, is_secret_value, looks_secret
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,6 +66,15 @@ class RunbookRequest:
     insert: tuple[str, ...] = ()
     """Steps to put in: see `runbook_steps.arrange`."""
 
+    def changes(self) -> list[str]:
+        """The words that change the profile, as the verb takes them; of a value that looks secret only its name."""
+        words = [word for each in self.sets for word in ("--set", each)]
+        for each in self.env:
+            name, _, value = each.partition("=")
+            words += ["--env", f"{name}={MASK}" if looks_secret(name) or is_secret_value(value) else each]
+        words += [word for each in self.allow for word in ("--allow", each)]
+        return [*words, *(["--delivery", self.delivery] if self.delivery else [])]
+
 
 @dataclass(frozen=True, slots=True)
 class RunbookPlan:
@@ -74,7 +86,7 @@ class RunbookPlan:
     baseline: str | None
 
     def lines(self) -> Iterator[str]:
-        yield f"profile {self.request.profile}"
+        yield f"profile {shlex.join([self.request.profile, *self.request.changes()])}"
         is_over = self.request.start is not None
         for step in self.steps:
             is_over = is_over and step.id != self.request.start
@@ -115,7 +127,8 @@ class RunbookOutcome:
 
 
 async def plan(node: Node, request: RunbookRequest) -> RunbookPlan:
-    """Resolve the profile and list the steps. Raises UsageError."""
+    """Resolve the profile and list the steps. Raises UsageError, for an `allow` that names no rule too."""
+    lint.require_rules(request.allow)
     resolved = await node.profile(request.profile, request.sets, request.env)
     profile = resolved.profile
     steps = checklist(profile, request.steps, request.skip, request.insert)
@@ -132,13 +145,18 @@ def checklist(
     entries = runbook_steps.arrange(kinds or runbook_steps.own_kinds(profile), skip, insert)
     runbook_steps.check(profile, [entry.kind for entry in entries if not entry.is_skipped])
     titles = _titles(profile)
-    return tuple(_step(each, titles[each.kind]) for each in entries)
+    return tuple(_step(each, titles[each.kind], _no_need(profile, each)) for each in entries)
 
 
-def _step(entry: runbook_steps.Entry, title: str) -> Step:
+def _step(entry: runbook_steps.Entry, title: str, no_need: str) -> Step:
+    return Step(entry.id, title, "skipped" if no_need else "waiting", no_need, kind=entry.kind)
+
+
+def _no_need(profile: Profile, entry: runbook_steps.Entry) -> str:
+    """Why a step is not to be done; empty where it is."""
     if entry.is_skipped:
-        return Step(entry.id, title, "skipped", "left out", kind=entry.kind)
-    return Step(entry.id, title, kind=entry.kind)
+        return "left out"
+    return "" if entry.kind != "shapes" or profile.patch_ids else "no shape lines are asked for by this profile"
 
 
 def _titles(profile: Profile) -> dict[str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
 
-from console import yaml_file
+from console import new_file, yaml_file
 from console.actions.runbook import RunbookPlan, RunbookRequest
 from console.errors import Refused, UsageError
 from console.launch.layers import parse_env
@@ -58,12 +58,7 @@ def write(path: Path, plan: RunbookPlan) -> None:
         UsageError: the name is no YAML file's, or it cannot be written.
         Refused: it is there already, or a secret would stand in it.
     """
-    _write_new(path, text_of(path, plan))
-
-
-def in_the_way(path: Path) -> Refused | None:
-    """Why `write` would refuse the path; None where it is free."""
-    return _there_already(path) if path.exists() or path.is_symlink() else None
+    new_file.write(path.expanduser(), text_of(path, plan))
 
 
 def text_of(path: Path, plan: RunbookPlan) -> str:
@@ -101,17 +96,3 @@ def request_of(form: RunbookFile, more: RunbookRequest) -> RunbookRequest:
         skip=more.skip,
         insert=more.insert,
     )
-
-
-def _write_new(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise _there_already(path) from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def _there_already(path: Path) -> Refused:
-    return Refused(f"{path} is there already", "Nothing is written over: choose another name.")

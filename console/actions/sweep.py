@@ -107,18 +107,19 @@ async def plan(node: Node, request: SweepRequest) -> PlannedSweep:
     """Multiply the axes and examine every point; nothing is stored or started.
 
     Raises:
-        UsageError: the profile or an axis is wrong. A point that is wrong by itself is part of the plan, failed.
+        UsageError: the profile, an axis or an allowed rule is wrong, or every point by itself. Where others can be
+            launched a point that is wrong by itself is part of the plan, failed.
     """
+    lint.require_rules(request.allow)
     planned = await _resolved(node, request, _new_id())
     found = await _examined(node, planned)
     ends = SweepPoint(1, "baseline_start"), SweepPoint(len(found) + 2, "baseline_end")
     again = _unfinished(node, planned)
     notes = (f"{again} is the same sweep, not finished: --resume {again} goes on with it",) if again else ()
     estimate = await pace.estimate(node, planned.resolved, planned.plan.baseline, cycle=request.cycle)
-    return replace(
-        planned,
-        plan=replace(planned.plan, points=(ends[0], *found, ends[1]), estimate=estimate, notes=notes),
-    )
+    full = replace(planned.plan, points=(ends[0], *found, ends[1]), estimate=estimate, notes=notes)
+    _require_points(full)
+    return replace(planned, plan=full)
 
 
 async def resume(node: Node, reference: str, budget_min: float | None = None) -> PlannedSweep:
@@ -198,6 +199,19 @@ async def _resolved(node: Node, request: SweepRequest, sweep_id: str) -> Planned
         fixed=fixed,
         varies=tuple(dict.fromkeys([*declared, *keys, *follows])),
     )
+
+
+def _require_points(plan: SweepPlan) -> None:
+    """Raises UsageError where only the baselines are left: they would be launched for nothing."""
+    swept = [point for point in plan.points if point.kind == "point"]
+    if all(point.state == "failed" for point in swept):
+        error = UsageError(
+            f"none of the {len(swept)} points can be launched",
+            "Nothing was started: each line above says why.",
+            "\n".join(point.line() for point in swept),
+        )
+        error.plan = plan.to_json()
+        raise error
 
 
 async def _examined(node: Node, planned: PlannedSweep) -> tuple[SweepPoint, ...]:

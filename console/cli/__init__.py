@@ -12,10 +12,14 @@ import functools
 import importlib
 import pkgutil
 from pathlib import Path
+from typing import Any
 
 import click
 
 from console.cli import _examples, _pipe
+from console.cli._usage import told_as_json
+
+_WORDS = "spec_console.words"
 
 
 @functools.cache
@@ -37,6 +41,16 @@ class _Verbs(click.Group):
         command: click.Command = importlib.import_module(f"console.cli.{cmd_name}").COMMAND
         _examples.add_to(command, cmd_name)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_WORDS] = [*args]
+        with told_as_json(ctx.meta[_WORDS]):
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb, whose words are read here too."""
+        with told_as_json(ctx.meta[_WORDS]):
+            return super().invoke(ctx)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

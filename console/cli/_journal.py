@@ -23,3 +23,8 @@ def open_journal() -> Iterator[Journal]:
         if warning := journal.told_once():
             say(f"warning: {warning}")
         yield journal
+
+
+def none_of(count: int, one: str, many: str) -> str:
+    """What is said where nothing is listed: that there is nothing, or that what is there is not what was asked for."""
+    return f"none of {count} {many if count > 1 else one} matches" if count else f"there is no {one}"

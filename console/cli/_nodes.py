@@ -11,14 +11,13 @@ from console import paths
 from console.actions.node import Node
 from console.cli._ask import terminal_ask
 from console.cli._shared import say
-from console.config import DEMO, LOCAL, NodeConfig, load_nodes, node_config
+from console.config import DEMO, NodeConfig, did_you_mean, load_nodes, node_config
 from console.errors import Unreachable, UsageError
 from console.launch.library import Library
 from console.patches import folders
 from console.remote.agent import Agent
 from console.remote.connect import make_session
 from console.store.journal import Journal
-from console.validation import nearest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -50,20 +49,12 @@ async def open_node(name: str, options: Options, *, reconnect: bool, ask: Ask | 
         node.journal.close()
 
 
-def did_you_mean(error: Unreachable, name: str, here: Paths) -> None:
-    """Add the node that may have been meant to the hint, where nothing is written of this one."""
-    known = load_nodes(here.nodes_file)
-    near = nearest(name, {*known, DEMO, LOCAL} - {name})
-    if near and name not in known:
-        error.hint = f"{error.hint} Did you mean {near}?".strip()
-
-
 async def _open(session: Session, name: str, here: Paths) -> None:
     """Raises as `open_node`."""
     try:
         await session.open()
     except Unreachable as error:
-        did_you_mean(error, name, here)
+        did_you_mean(error, name, here.nodes_file)
         raise
 
 

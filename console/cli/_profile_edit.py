@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from console.cli._shared import Options, emit, error_json, say, tell_error
-from console.errors import Refused, UsageError
+from console.errors import UsageError
 from console.units import plain
 
 if TYPE_CHECKING:
@@ -115,20 +115,14 @@ def _values(draft: Draft, state: str) -> dict[str, Any]:
 
 def duplicate(options: Options, name: str, new: str) -> int:
     """Copy a profile under a new name."""
-    from console import paths
-    from console.actions.edit_profile import duplicate as copied
+    from console import new_file, paths
+    from console.actions.edit_profile import copy_of
 
-    here = paths.locate()
-    if options.dry_run:
-        path = here.config / "profiles" / f"{new}.yaml"
-        if path.exists():
-            raise Refused(f"{path} is there already", "Choose another name.")
-        line = f"would write {path}"
-    else:
-        path = copied(name, new, here)
-        line = f"wrote {path}"
+    path, text = copy_of(name, new, paths.locate())
+    if not options.dry_run:
+        new_file.write_own(path, text)
     if options.as_json:
         emit(options, True, None, {"profile": new, "path": str(path), "of": name})
     else:
-        click.echo(plain(line))
+        click.echo(plain(f"{'would write' if options.dry_run else 'wrote'} {path}"))
     return 0

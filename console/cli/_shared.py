@@ -65,9 +65,15 @@ def shared_options(function: Callable[..., Any]) -> Callable[..., Any]:
     ) -> None:
         verb = click.get_current_context().command_path.split(" ", 1)[-1].replace(" ", "-")
         options = Options(verb, as_json, yes, dry_run, readonly, accept_new_host_key)
-        sys.exit(guarded(options, rest.get("node"), lambda: function(options=options, **rest)))
+        sys.exit(guarded(options, _node_of(rest), lambda: function(options=options, **rest)))
 
     return wrapper
+
+
+def _node_of(chosen: dict[str, Any]) -> str | None:
+    """The one node that is meant; None where there is none, or several."""
+    several = chosen.get("nodes", ())
+    return chosen.get("node") or (several[0] if len(several) == 1 else None)
 
 
 def guarded(options: Options, node: str | None, work: Callable[[], int]) -> int:

@@ -61,7 +61,7 @@ def _sides(journal: Journal, references: tuple[str, ...]) -> list[list[StoredRun
         if baseline is None:
             raise UsageError(
                 f"no baseline is named, and none is pinned on {candidate.node}",
-                "compare BASELINE CANDIDATE, or `spec-console runs pin RUN` first.",
+                f"compare BASELINE {candidate.run_id}, or `spec-console runs pin BASELINE` first.",
             )
         sides.insert(0, [baseline])
     return sides

@@ -33,7 +33,7 @@ def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, optio
     What of the ssh configuration counts on the way to NODE, and what is measured of the node."""
     import asyncio
 
-    from console.actions.checkup.bundle import require_free
+    from console import new_file
     from console.cli._ask import terminal_ask
     from console.errors import ConsoleError
 
@@ -42,7 +42,7 @@ def COMMAND(nodes: tuple[str, ...], bundle: Path | None, keep_names: bool, optio
             raise UsageError("--bundle is about one node", "Name one NODE, or leave --bundle out.")
         return asyncio.run(_several(nodes, options))
     if bundle:
-        require_free(bundle)
+        new_file.require_free(bundle)
     told = _Told(options, is_live=True)
     try:
         asyncio.run(_examined(nodes[0], options, told, terminal_ask()))
@@ -129,7 +129,8 @@ async def _examined(name: str, options: Options, told: _Told, ask: Ask | None) -
     from console import paths
     from console.actions import connection
     from console.actions.checkup.examine import examine
-    from console.cli._nodes import configured, did_you_mean, make_node
+    from console.cli._nodes import configured, make_node
+    from console.config import did_you_mean
     from console.errors import Unreachable
     from console.launch.library import Library
 
@@ -139,7 +140,7 @@ async def _examined(name: str, options: Options, told: _Told, ask: Ask | None) -
     try:
         told.connected = await examine(node, told.tell)
     except Unreachable as error:
-        did_you_mean(error, name, here)
+        did_you_mean(error, name, here.nodes_file)
         raise
     finally:
         await node.agent.session.close()

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from console.cli._journal import open_journal
-from console.cli._shared import Options, emit, shared_options
+from console.cli._journal import none_of, open_journal
+from console.cli._shared import Options, emit, say, shared_options
 from console.units import plain
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ def COMMAND(options: Options, of_node: str | None, verb: str | None, search: str
     """Show what this console did and was shown, newest first."""
     with open_journal() as journal:
         entries = journal.list_actions(of_node, limit, verb=verb, search=search)
+        if not entries:
+            counts = journal.count_actions()
+            verbs = f"; verbs: {', '.join(counts)}" if verb and verb not in counts and counts else ""
+            say(none_of(sum(counts.values()), "entry", "entries") + verbs)
     if options.as_json:
         emit(options, True, None, {"entries": [_json(each) for each in entries]})
         return 0

@@ -73,7 +73,8 @@ def _profile(name: str, sets: tuple[str, ...], variables_of: str | None, where: 
     resolved = resolve(name, library, Inputs(variables, sets=(*own, *sets), patch_options=known))
     baseline = resolved.profile.baseline
     other = resolve(baseline.profile, library, Inputs(variables, sets=own, patch_options=known)) if baseline else None
-    return examine_profile(resolved, where, other, env)
+    found = examine_profile(resolved, where, other, env)
+    return found.on(variables_of) if variables_of else found
 
 
 def _line(file: str, where: Offline) -> Examination:

@@ -115,6 +115,8 @@ async def _list(node: Node, options: Options) -> int:
     from console.actions import read_log
 
     sources = await read_log.sources(node)
+    if not sources:
+        say(f"no log is known on {node.name}: --file PATH shows any")
     if options.as_json:
         from remote_agent.protocol import to_wire
 
@@ -136,6 +138,8 @@ async def _choose(
     limit = asked.lines or LINES_LIMIT
     found = [(source.path, await _chosen(node, source, selection, limit)) for source in sources]
     chosen = list(merged(found))[-limit:]
+    if not chosen:
+        say(f"no line of {', '.join(source.path for source in sources)} matches")
     if options.as_json:
         lines = [{"file": path, **record.to_json()} for path, record in chosen]
         emit(options, True, node.name, {"paths": [source.path for source in sources], "lines": lines})

@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from console.errors import Refused, UsageError
+    from console.errors import UsageError
     from console.launch.loader import Inputs, ResolvedProfile
+
+_ANOTHER_NAME = "Give another --name."
 
 
 @click.group("profiles")
@@ -188,16 +190,20 @@ def _import(options: Options, file: str, name: str | None, version: str | None, 
     """Make a profile of a shell launch line. Nothing is run, no secret is kept."""
     from pathlib import Path
 
-    from console import yaml_file
+    from console import new_file, yaml_file
     from console.launch.import_command import import_command
 
     text, source = _text(file)
     stem = name or ("imported" if file == "-" else Path(file).stem)
     imported = import_command(text, source, stem, version)
     body = yaml_file.dump(imported.data)
-    written = _write(f"{stem}.yaml", body) if write and not options.dry_run else None
+    path, written, refusal = _own(f"{stem}.yaml"), None, None
+    if write and options.dry_run:
+        refusal = new_file.in_the_way(path, _ANOTHER_NAME)
+    elif write:
+        new_file.write_own(path, body, _ANOTHER_NAME)
+        written = str(path)
     values = {"profile": imported.data, "yaml": body, "notes": list(imported.notes), "written": written}
-    refusal = _in_the_way(f"{stem}.yaml") if write and not written else None
     if not options.as_json:
         for note in imported.notes:
             say(f"note: {note}")
@@ -232,10 +238,12 @@ def _resolve(profile: str, inputs: Inputs) -> ResolvedProfile:
 
 
 def _errors(error: UsageError) -> list[dict[str, str]]:
+    from console.launch.library import NoSuchProfile
     from console.validation import Invalid
 
     if not isinstance(error, Invalid):
-        return [{"where": "", "message": error.message, "nearest": "", "hint": error.hint}]
+        near = error.nearest if isinstance(error, NoSuchProfile) else ""
+        return [{"where": "", "message": error.message, "nearest": near, "hint": error.hint}]
     return [{"where": p.where, "message": p.message, "nearest": p.nearest, "hint": error.hint} for p in error.problems]
 
 
@@ -256,31 +264,7 @@ def _text(file: str) -> tuple[str, str]:
         raise UsageError(f"{file} cannot be read: {error}") from None
 
 
-def _write(name: str, body: str) -> str:
-    """Write a new profile into the user's folder. Raises Refused when one is there."""
-    path = _own(name)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(body)
-    except FileExistsError:
-        raise _there_already(path) from None
-    return str(path)
-
-
-def _in_the_way(name: str) -> Refused | None:
-    """What `_write` would raise."""
-    path = _own(name)
-    return _there_already(path) if path.exists() or path.is_symlink() else None
-
-
 def _own(name: str) -> Path:
     from console import paths
 
     return paths.locate().config / "profiles" / name
-
-
-def _there_already(path: Path) -> Refused:
-    from console.errors import Refused
-
-    return Refused(f"{path} is there already", "Give another --name.")

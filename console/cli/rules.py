@@ -40,15 +40,9 @@ def _list(options: Options) -> int:
 def _show(options: Options, rule_id: str) -> int:
     """Say why a rule exists and where the fact was read."""
     from console import lint
-    from console.errors import UsageError
-    from console.validation import nearest
 
-    known = {each.id: each for each in lint.all_rules()}
-    rule = known.get(rule_id)
-    if rule is None:
-        near = nearest(rule_id, known)
-        hint = f"Nearest: {near}." if near else "`rules list` has them all."
-        raise UsageError(f"no rule is called {rule_id!r}", hint)
+    lint.require_rules([rule_id])
+    (rule,) = [each for each in lint.all_rules() if each.id == rule_id]
     if options.as_json:
         emit(options, True, None, {"rule": _json(rule)})
     else:

@@ -71,13 +71,14 @@ def _request(node: Node, chosen: dict[str, Any]) -> RunbookRequest:
 
 
 async def _save(node: Node, options: Options, request: RunbookRequest, path: Path) -> int:
+    from console import new_file
     from console.actions import runbook, runbook_file
 
     plan = await runbook.plan(node, request)
     told = {"steps": [step.to_json() for step in plan.steps], "path": str(path)}
     if options.dry_run:
         runbook_file.text_of(path, plan)  # raises what cannot be written
-        confirm(options, plan.lines(), told, node.name, runbook_file.in_the_way(path))
+        confirm(options, plan.lines(), told, node.name, new_file.in_the_way(path))
         say(f"would write {path}")
         return 0
     runbook_file.write(path, plan)
@@ -129,16 +130,10 @@ def _goes_on(node: Node, outcome: RunbookOutcome) -> Iterator[str]:
         )
 
 
-_AGAIN = {"sets": "--set", "env": "--env", "allow": "--allow", "skip": "--skip", "insert": "--insert"}
-
-
 def _again(node: str, chosen: dict[str, Any]) -> list[str]:
     """The words to type again, but for --from; what looks secret is left for the user to fill in."""
-    from console.launch.secrets import looks_secret
+    from console.actions.runbook import RunbookRequest
 
-    words = ["spec-console", "runbook", node, *filter(None, [chosen["profile"]])]
-    for name, option in _AGAIN.items():
-        for each in chosen[name]:
-            key = each.partition("=")[0]
-            words += [option, f"{key}=***" if name == "env" and looks_secret(key) else each]
-    return [*words, *(["--delivery", chosen["delivery"]] if chosen["delivery"] else [])]
+    words = ["spec-console", "runbook", node, *filter(None, [chosen["profile"]]), *RunbookRequest(**chosen).changes()]
+    steps = [word for name in ("skip", "insert") for each in chosen[name] for word in (f"--{name}", each)]
+    return [*words, *steps]

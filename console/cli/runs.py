@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from console.cli._journal import open_journal
+from console.cli._journal import none_of, open_journal
 from console.cli._shared import Options, emit, say, shared_options, show_plan
 from console.units import format_number, format_rate, plain
 
@@ -48,15 +48,19 @@ def COMMAND() -> None:
 @shared_options
 def _list(options: Options, of_node: str | None, limit: int, **wanted: Any) -> int:
     """List stored probe runs."""
+    from console.cli import _run_table
     from console.store.labels import RunLabels
 
     with open_journal() as journal:
         runs, labels = journal.list_runs(of_node, limit=limit, **wanted), journal.labels(of_node)
+        table = [] if options.as_json else _run_table.rows(journal, runs)
+        if not runs:
+            what = "deleted run" if wanted["deleted"] else "run"
+            say(none_of(journal.count_runs(deleted=wanted["deleted"]), what, f"{what}s"))
     if options.as_json:
         emit(options, True, None, {"runs": [_json(run, labels.get(run.run_id, RunLabels())) for run in runs]})
-        return 0
-    for run in runs:
-        click.echo(plain(_line(run, labels.get(run.run_id, RunLabels()))))
+    for line in table:
+        click.echo(plain(line))
     return 0
 
 
@@ -184,43 +188,21 @@ def _labels_json(labels: RunLabels) -> dict[str, Any]:
 
 
 def _line(run: StoredRun, labels: RunLabels) -> str:
-    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(run.at))
+    from console.cli import _run_table
+
     numbers = f"{format_rate(run.result.output_tok_s)} accept_len {format_number(run.result.accept_len)}"
-    words = (
-        *("" if run.result.valid else "INVALID", "SIMULATED" if run.fingerprint.simulated else ""),
-        *("PINNED" if labels.pinned else "", *(f"#{tag}" for tag in labels.tags), labels.note),
-    )
-    return " ".join([run.run_id, when, run.node, run.profile, numbers, *filter(None, words)])
+    words = (_run_table.marks(run, labels), labels.note)
+    return " ".join([run.run_id, _run_table.when(run), run.node, run.profile, numbers, *filter(None, words)])
 
 
 def _write(path: Path, found: Exported, *, dry_run: bool) -> list[str]:
     """Write the file, and the pictures that it shows beside it. Raises Refused where one is there already."""
+    from console import new_file
+
     pictures = {path.with_name(f"{path.stem}-{name}.svg"): svg for name, svg in found.pictures.items()}
     text = found.text_for(path.stem)
     for each in (path, *pictures):
-        _check_new(each)
+        new_file.require_free(each)
     for target, content in () if dry_run else {path: text, **pictures}.items():
-        _write_new(target, content, executable=found.executable)
+        new_file.write(target, content, mode=0o777 if found.executable else 0o666)
     return [str(each) for each in (path, *pictures)]
-
-
-def _check_new(path: Path) -> None:
-    from console.errors import Refused
-
-    if path.exists() or path.is_symlink():
-        raise Refused(f"{path} is there already", "Nothing is written over: choose another name.")
-
-
-def _write_new(path: Path, text: str, *, executable: bool) -> None:
-    from console.errors import UsageError
-
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-        if executable:
-            path.chmod(0o755)
-    except FileExistsError:
-        _check_new(path)
-        raise
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from console import new_file
 from console.cli._shared import Options, confirm, emit, node_argument, on_node, say, shared_options
-from console.errors import EXIT_OK, Refused, ServerDied, UsageError
+from console.errors import EXIT_OK, ServerDied, UsageError
 from console.units import plain
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def COMMAND(
             f"a resumed sweep keeps what it was begun with: without {', '.join(given)}", "--budget-min is new."
         )
     if again is None and profile is None:
-        raise UsageError("which profile?", "spec-console sweep NODE PROFILE --steps 1-5, or --resume ID.")
+        raise UsageError("which profile?", f"spec-console sweep {node} PROFILE --steps 1-5, or --resume ID.")
     request = SweepRequest(profile=profile or "", budget_min=budget_min, **chosen)
     return on_node(node, options, lambda connected: _sweep(connected, options, request, again, save_profile))
 
@@ -112,8 +113,7 @@ class _Table:
 def _check_new(path: Path) -> None:
     if path.suffix not in (".yaml", ".yml"):
         raise UsageError(f"--save-profile {path}: a profile is a .yaml file", "It is found by its file's name.")
-    if path.exists() or path.is_symlink():
-        raise Refused(f"{path} is there already", "Nothing is written over: choose another name.")
+    new_file.require_free(path)
     if not path.parent.is_dir():
         raise UsageError(f"--save-profile {path}: there is no folder {path.parent}", "Make it first.")
 
@@ -122,13 +122,6 @@ def _save(path: Path, planned: PlannedSweep, outcome: SweepOutcome) -> str:
     """Write the best point as a profile that extends the swept one; returns its path."""
     from console.actions.sweep import best_profile
 
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(best_profile(planned, outcome))
-    except FileExistsError:
-        raise Refused(
-            f"{path} is there already", "Nothing is written over: the sweep is kept, `--resume` it."
-        ) from None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    hint = "Nothing is written over: the sweep is kept, `--resume` it."
+    new_file.write(path, best_profile(planned, outcome), hint)
     return str(path)

@@ -25,6 +25,8 @@ from console.validation import Invalid, Path_, Problem, check, dotted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from console.launch.flag_reading import Reading
+
 DEFAULT_MODULE = "sglang.launch_server"
 _SECRET_NAMES = {"api_key": "SGLANG_API_KEY", "admin_api_key": "SGLANG_ADMIN_API_KEY"}
 """The variable that a key is referred to by, where the line had the key itself."""
@@ -58,13 +60,16 @@ def import_command(text: str, source: str, name: str, version: str | None = None
 
 @dataclass(slots=True)
 class _Flag:
-    spelled: str
+    name: str
+    """As written, without dashes."""
     word: Word
+    read: Reading
+    """Of the flag that is meant: see `_Import._meant`."""
     values: list[Word] = field(default_factory=list)
 
     @property
-    def name(self) -> str:
-        return self.spelled[2:]
+    def full(self) -> str:
+        return self.read.flag
 
 
 class _Import:
@@ -183,32 +188,30 @@ class _Import:
         for word in self.launch.words:
             text = word.text
             if text.startswith("--") and len(text) > 2:
-                spelled, equals, _ = text.partition("=")
-                found.append(_Flag(spelled, word, [_after_equals(word)] if equals else []))
+                name, equals, _ = text[2:].partition("=")
+                found.append(_Flag(name, word, self._meant(name), [_after_equals(word)] if equals else []))
             elif found:
                 found[-1].values.append(word)
             elif not self.launch.module:
-                found.append(_Flag("--model-path", word, [word]))
+                found.append(_Flag("model-path", word, self._meant("model-path"), [word]))
             else:
                 self._refuse(word, f"{text[:60]}: no flag stands before it")
-        last = {self._full(each.name): each for each in found}
+        last = {each.full: each for each in found}
         for each in found:
-            kept = last[self._full(each.name)]
+            kept = last[each.full]
             if kept is not each:
-                self.notes.append(
-                    f"--{self._full(each.name)} stands twice: the last one counts ({self._at(kept.word)})"
-                )
+                self.notes.append(f"--{each.full} stands twice: the last one counts ({self._at(kept.word)})")
         yield from last.values()
 
-    def _full(self, name: str) -> str:
-        """The flag that profiles have a key for, where `name` is another name of it, or the beginning of it alone."""
-        read = flag_reading.read(name, self.parsers, self.version)
+    def _meant(self, name: str) -> Reading:
+        """Read the flag that `name` means: it, the one that profiles have a key for, or the only one that begins so."""
+        read = flag_reading.read(_own(name), self.parsers, self.version)
         if read.standing == "abbreviation" and len(read.candidates) == 1:
-            name = read.full
-        return flag_of(ALIASES[name]) if name in ALIASES else name
+            return flag_reading.read(_own(read.full), self.parsers, self.version)
+        return read
 
     def _flag(self, flag: _Flag) -> None:
-        name = self._full(flag.name)
+        name = flag.full
         if name != flag.name:
             self.notes.append(f"--{flag.name} is taken for --{name}, and written so")
         if not self.launch.module and name == "model-type":
@@ -216,7 +219,7 @@ class _Import:
         elif is_secret(name) or is_secret(name.replace("_", "-")):
             self._secret_flag(flag, name)
         else:
-            name = self._read(flag, name)
+            name = self._known(flag)
             key = TYPED_FLAGS.get(name)
             path: Path_ = tuple(key.split(".")) if key else ("args", name)
             value = self._value(flag, name, path)
@@ -229,9 +232,9 @@ class _Import:
         if [each.text for each in flag.values] not in (["auto"], ["llm"]):
             self._refuse(flag.word, "--model-type: only language models can be served here")
 
-    def _read(self, flag: _Flag, name: str) -> str:
+    def _known(self, flag: _Flag) -> str:
         """Refuse what no SGLang takes, or takes by luck; returns the flag that is meant."""
-        read = flag_reading.read(name, self.parsers, self.version)
+        read = flag.read
         could = dashed(read.candidates)
         write = f": write --{read.full}" if read.full else ""
         told = {
@@ -244,11 +247,11 @@ class _Import:
         }.get(read.standing)
         if told:
             self._refuse(flag.word, told)
-            return self._full(read.full) if read.full and read.standing not in ("of-vllm", "retired") else name
+            return _own(read.full) if read.full and read.standing not in ("of-vllm", "retired") else flag.full
         if read.standing != "declared":
             known = f"--{flag.name}: {read.told}" if read.told else f"--{flag.name} is not known"
             self.notes.append(f"{known}; kept as it stands")
-        return name
+        return flag.full
 
     def _secret_flag(self, flag: _Flag, name: str) -> None:
         key = name.replace("-", "_")
@@ -285,6 +288,11 @@ class _Import:
         if path[0] != "args":
             return _typed(texts[0], scalar_of(path))
         return [_number(text) for text in texts] if kind == "list" or count > 1 else _number(texts[0])
+
+
+def _own(name: str) -> str:
+    """The flag that profiles have a key for, where `name` is another name of it."""
+    return flag_of(ALIASES[name]) if name in ALIASES else name
 
 
 def _is_only(word: Word) -> bool:

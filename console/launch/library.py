@@ -17,6 +17,9 @@ SUFFIXES = (".yaml", ".yml")
 class NoSuchProfile(UsageError):
     """There is no file for the name that was asked for."""
 
+    nearest = ""
+    """The name that may have been meant; empty where none is close, and for a path."""
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -60,7 +63,7 @@ class Library:
             path = Path(name).expanduser()
             path = Path(beside).parent / path if beside else path
             if not path.is_file():
-                raise NoSuchProfile(f"no profile at {path}")
+                raise _no_file(path)
             return path.resolve()
         known = self.names()
         if name not in known:
@@ -68,8 +71,21 @@ class Library:
 
             near = nearest(name, known)
             hint = f"Nearest: {near}." if near else f"Known: {', '.join(known) or 'none'}."
-            raise NoSuchProfile(f"no profile is called {name!r}", hint, self._looked())
+            error = NoSuchProfile(f"no profile is called {name!r}", hint, self._looked())
+            error.nearest = near
+            raise error
         return known[name]
 
     def _looked(self) -> str:
         return "looked in:\n" + "\n".join(str(folder) for folder in self.folders)
+
+
+def _no_file(path: Path) -> NoSuchProfile:
+    from console.validation import nearest
+
+    folder = path.parent
+    beside = [each.name for each in folder.iterdir() if each.suffix in SUFFIXES] if folder.is_dir() else []
+    near = nearest(path.name, beside)
+    error = NoSuchProfile(f"there is no file {path}", f"Nearest: {folder / near}." if near else "")
+    error.nearest = str(folder / near) if near else ""
+    return error

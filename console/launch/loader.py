@@ -11,7 +11,7 @@ from console.launch.cross_checks import cross_checks
 from console.launch.flags import SECRET_KEYS
 from console.launch.layers import Override
 from console.launch.library import NoSuchProfile
-from console.launch.patch_choice import patch_env
+from console.launch.patch_choice import patch_env, unknown_patches
 from console.launch.profile import Profile
 from console.launch.record import profile_sha256
 from console.launch.secrets import MASK, Secrets, looks_secret, reference
@@ -76,7 +76,7 @@ def resolve(name: str, reader: Reader, inputs: Inputs | None = None) -> Resolved
     """Find, merge, fill in and validate the profile `name`.
 
     Raises:
-        UsageError: no such profile, not YAML, a cycle of extends, or an option that is not of its form.
+        UsageError: no such profile, not YAML, or an option that is not of its form.
         Invalid: everything else that is wrong, all at once, each with file, line and column.
     """
     inputs = inputs or Inputs()
@@ -85,41 +85,53 @@ def resolve(name: str, reader: Reader, inputs: Inputs | None = None) -> Resolved
     return _Resolution(chain, overrides, inputs).run()
 
 
-def _chain(name: str, reader: Reader) -> list[Found]:
-    """Return the profile and what it extends, the profile first."""
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The profile and what it extends, the profile first; `problem` says why that ends before it should."""
+
+    found: list[Found]
+    problem: Problem | None = None
+    hint: str = ""
+
+
+def _chain(name: str, reader: Reader) -> _Chain:
     found = [reader.read(name)]
-    while True:
-        last = found[-1]
-        if not isinstance(last.located.data, dict):
-            raise UsageError(f"{last.source}: a profile is a mapping (key: value)")
-        parent = last.located.data.get("extends")
-        if parent is None:
-            return found
-        place = last.located.where(("extends",))
-        if not isinstance(parent, str):
-            raise UsageError(f"{place}: extends wants the name of a profile")
-        found.append(_parent(parent, last, place, reader))
-        if found[-1].source in [each.source for each in found[:-1]]:
-            names = " → ".join(each.name for each in found)
-            raise UsageError(f"{place}: the profiles extend each other in a circle: {names}")
+    if not isinstance(found[0].located.data, dict):
+        raise UsageError(f"{found[0].source}: a profile is a mapping (key: value)")
+    while (parent := found[-1].located.data.get("extends")) is not None:
+        try:
+            found.append(_parent(parent, found, reader))
+        except UsageError as error:
+            place = found[-1].located.where(("extends",))
+            near = error.nearest if isinstance(error, NoSuchProfile) else ""
+            told = Problem(("extends",), place, f"extends: {error.message}", near)
+            return _Chain(found, told, "" if near else error.hint)
+    return _Chain(found)
 
 
-def _parent(name: str, child: Found, place: str, reader: Reader) -> Found:
-    try:
-        return reader.read(name, child.source)
-    except NoSuchProfile as error:
-        raise NoSuchProfile(f"{place}: extends: {error.message}", error.hint, error.detail) from None
+def _parent(name: Any, chain: list[Found], reader: Reader) -> Found:
+    if not isinstance(name, str):
+        raise UsageError("wants the name of a profile")
+    parent = reader.read(name, chain[-1].source)
+    if parent.source in [each.source for each in chain]:
+        names = " → ".join(each.name for each in (*chain, parent))
+        raise UsageError(f"the profiles extend each other in a circle: {names}")
+    if not isinstance(parent.located.data, dict):
+        raise UsageError(f"{parent.source}: a profile is a mapping (key: value)")
+    return parent
 
 
 class _Resolution:
     """One run of `resolve`, holding what its steps share."""
 
-    def __init__(self, chain: list[Found], overrides: list[Override], inputs: Inputs) -> None:
-        self.chain = chain
-        self.files = [each.located for each in reversed(chain)]
+    def __init__(self, chain: _Chain, overrides: list[Override], inputs: Inputs) -> None:
+        self.chain = chain.found
+        self.is_whole = chain.problem is None
+        self.files = [each.located for each in reversed(chain.found)]
         self.overrides = overrides
         self.inputs = inputs
-        self.problems: list[Problem] = []
+        self.problems = [chain.problem] if chain.problem else []
+        self.hint = chain.hint
 
     def run(self) -> ResolvedProfile:
         data = layers.merge(self.files, self.overrides)
@@ -127,15 +139,18 @@ class _Resolution:
         self._own_name(data)
         data = self._filled(data)
         profile, problems = check(Profile, data, self.where)
-        self.problems += problems
+        # Of a profile whose `extends` leads nowhere only what stands in it can be judged, not what is missing.
+        self.problems += [each for each in problems if self.is_whole or self._is_sure(data, each.path)]
         secrets = self._secrets(data)
-        self._cross_checks(data)
+        if self.is_whole:
+            self._cross_checks(data)
         self._traps()
         if profile is not None and not self.problems and profile.sweep:
             self._sweep_checks(data)
+        self._unknown_patches(data.get("patches"))
         patch_env = self._patch_env(profile) if profile else {}
         if profile is None or self.problems:
-            raise Invalid(f"profile {self.chain[0].name}", self.problems)
+            raise Invalid(f"profile {self.chain[0].name}", self.problems, self.hint)
         sources = tuple(each.source for each in self.chain)
         places = {dotted(path): self.where(path) for path in given}
         sha256 = profile_sha256(profile)
@@ -143,6 +158,9 @@ class _Resolution:
 
     def where(self, path: Path_) -> str:
         return layers.where(path, self.files, self.overrides)
+
+    def _is_sure(self, data: dict[str, Any], path: Path_) -> bool:
+        return path != ("extends",) and _stands(data, path)
 
     def _own_name(self, data: dict[str, Any]) -> None:
         stem = self.chain[0].name
@@ -198,6 +216,12 @@ class _Resolution:
                     message = problem.message.removeprefix(f"{dotted(problem.path)}: ")
                     self.problems.append(Problem(place, self.where(place), f"{dotted(place)}: {message}"))
 
+    def _unknown_patches(self, patches: Any) -> None:
+        """Of a profile with other errors too, but for entries that are no patch's id by their form."""
+        told = {problem.path[:2] for problem in self.problems}
+        found = unknown_patches(patches, self.inputs.patch_options, self.where)
+        self.problems += [each for each in found if each.path not in told]
+
     def _patch_env(self, profile: Profile) -> dict[str, str]:
         env, problems = patch_env(profile, self.inputs.patch_options, self.where)
         self.problems += problems
@@ -211,6 +235,16 @@ class _Resolution:
             dotted(each.path): MASK if is_secret_path(each.path) or _is_secret_env(each.path) else each.value
             for each in self.overrides
         }
+
+
+def _stands(data: Any, path: Path_) -> bool:
+    """Is there anything at this path?"""
+    for part in path:
+        try:
+            data = data[part]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
 
 
 def _leaves(data: Any, path: Path_) -> Iterator[Path_]:

@@ -1,7 +1,7 @@
 """A patch that a profile wants: its id, or a mapping of its id and values of its options."""
 
 # no `from __future__ import annotations`: pydantic reads these annotations while the module runs
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import (
@@ -67,11 +67,12 @@ def patch_env(
     problems = list(_twice(profile, where))
     env: dict[str, str] = {}
     for index, choice in enumerate(profile.patches if known is not None else ()):
-        for name, value in choice.options.items():
+        patch = (known or {}).get(choice.id, {})
+        for name, value in choice.options.items() if choice.id in (known or {}) else ():
             path: Path_ = ("patches", index, name)
-            variable = (known or {}).get(choice.id, {}).get(name)
+            variable = patch.get(name)
             if variable is None:
-                problems.append(_unknown(choice.id, name, known or {}, path, where))
+                problems.append(_no_option(choice.id, name, patch, path, where))
             elif variable in env:
                 told = f"{dotted(path)}: another patch's options set the variable {variable} too"
                 problems.append(Problem(path, where(path), told))
@@ -83,6 +84,15 @@ def patch_env(
     return env, problems
 
 
+def unknown_patches(data: Any, known: Collection[str] | None, where: Callable[[Path_], str]) -> Iterator[Problem]:
+    """Yield each patch of a profile's data that there is none of; None: nothing is known, so nothing is said."""
+    entries = data if isinstance(data, list) and known is not None else []
+    for index, entry in enumerate(entries):
+        patch_id = entry.get("id") if isinstance(entry, dict) else entry
+        if isinstance(patch_id, str) and patch_id not in (known or ()):
+            yield _no_patch(patch_id, known or (), ("patches", index), where)
+
+
 def _twice(profile: "Profile", where: Callable[[Path_], str]) -> Iterator[Problem]:
     ids = [choice.id for choice in profile.patches]
     for index, each in enumerate(ids):
@@ -91,18 +101,15 @@ def _twice(profile: "Profile", where: Callable[[Path_], str]) -> Iterator[Proble
             yield Problem(path, where(path), f"{dotted(path)}: {each} stands twice")
 
 
-def _unknown(
-    patch_id: str,
-    name: str,
-    known: Mapping[str, Mapping[str, str]],
-    path: Path_,
-    where: Callable[[Path_], str],
-) -> Problem:
-    if patch_id not in known:
-        near = nearest(patch_id, known)
-        return Problem(path, where(path), f"{dotted(path)}: there is no usable patch {patch_id!r}", near)
-    near = nearest(name, known[patch_id])
-    there = f"; it has {', '.join(known[patch_id])}" if not near else ""
+def _no_patch(patch_id: str, known: Iterable[str], path: Path_, where: Callable[[Path_], str]) -> Problem:
+    near = nearest(patch_id, known)
+    more = "" if near else "; `spec-console config validate` says what is wrong with those of your own"
+    return Problem(path, where(path), f"{dotted(path)}: there is no usable patch {patch_id!r}{more}", near)
+
+
+def _no_option(patch_id: str, name: str, options: Iterable[str], path: Path_, where: Callable[[Path_], str]) -> Problem:
+    near = nearest(name, options)
+    there = f"; it has {', '.join(options)}" if not near else ""
     return Problem(path, where(path), f"{dotted(path)}: the patch {patch_id} has no option {name!r}{there}", near)
 
 

@@ -57,8 +57,7 @@ def _expand(text: str, variables: Mapping[str, str], seen: tuple[str, ...]) -> s
         if name is None:
             return "${"
         if name not in variables:
-            known = ", ".join(sorted(variables)) or "none"
-            raise _Failed(f"unknown variable ${{{name}}}; this node has: {known}", nearest(name, variables))
+            raise _unknown(name, variables)
         if name in seen or len(seen) >= _MAX_DEPTH:
             raise _Failed(f"the variable ${{{name}}} needs itself: {' → '.join((*seen, name))}")
         return _expand(variables[name], variables, (*seen, name))
@@ -67,3 +66,10 @@ def _expand(text: str, variables: Mapping[str, str], seen: tuple[str, ...]) -> s
     if len(result) > _MAX_TEXT:
         raise _Failed(f"grows over {_MAX_TEXT} characters")
     return result
+
+
+def _unknown(name: str, variables: Mapping[str, str]) -> _Failed:
+    known, near = ", ".join(sorted(variables)) or "none", nearest(name, variables)
+    entry = f"`variables: {{{name}: …}}` under its name in nodes.yaml"
+    give = "" if near else f"; give it {entry} (`spec-console config locate` says where that is)"
+    return _Failed(f"unknown variable ${{{name}}}; this node has: {known}{give}", near)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from console import registry
+from console.errors import UsageError
 from console.lint import rules
+from console.validation import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,6 +22,16 @@ _ORDER = ("error", "warn", "info")
 def all_rules() -> tuple[Rule, ...]:
     """Every rule, by id."""
     return tuple(module.RULE for module in registry.modules(rules).values())
+
+
+def require_rules(ids: Iterable[str]) -> None:
+    """Raises UsageError for an id that is no rule's: whoever allows it would believe that something is allowed."""
+    known = [stem.replace("_", "-") for stem in registry.stems(rules)]
+    for each in ids:
+        if each not in known:
+            near = nearest(each, known)
+            hint = f"Nearest: {near}." if near else "`spec-console rules list` has them all."
+            raise UsageError(f"no rule is called {each!r}", hint)
 
 
 def check(launch: Launch) -> tuple[Finding, ...]:

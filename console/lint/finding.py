@@ -25,7 +25,7 @@ class Finding:
 
     def on(self, node: str) -> Finding:
         """The finding with the node's name where its hint writes a command for NODE."""
-        return replace(self, hint=_NODE.sub(lambda _match: node, self.hint))
+        return replace(self, hint=for_node(self.hint, node))
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -36,3 +36,8 @@ class Finding:
             "evidence": self.evidence,
             **({} if self.offset is None else {"offset": self.offset}),
         }
+
+
+def for_node(text: str, node: str) -> str:
+    """A sentence with the node's name where it writes a command for NODE."""
+    return _NODE.sub(lambda _match: node, text)

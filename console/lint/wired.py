@@ -71,4 +71,6 @@ def ids_to_write(launch: Launch) -> str:
     ids = ids_for(found.rule, found.layers, trained)
     if isinstance(ids, str):
         return f"No ids give what was trained: {ids}."
-    return f"Write ids {list(ids)} into eagle_config (`draft set NODE --profile P --trained`, with the launch's --set)."
+    name = launch.profile.name if launch.profile else "P"
+    verb = f"`draft set NODE --profile {name} --trained`"
+    return f"Write ids {list(ids)} into eagle_config ({verb}, with the launch's --set)."

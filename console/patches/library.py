@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from console.patches.edit import Where
 
 Role = Literal["always", "target", "draft"]
+_OWN = "srt/_spec_console_user_"
+"""How the path of a user's own runtime file begins: its id has only hyphens, and the file's name only low lines."""
 _OUR_IMPORT = re.compile(rb"^from console\.patches\.runtime\.records import [^\n]*\n", re.MULTILINE)
 
 
@@ -148,6 +150,20 @@ def record_options(env: str, *, first: int, every: int, sites: str = "") -> tupl
     )
     chosen = Option("sites", f"{env}_SITES", "", f"sites that write, of {sites}; empty: all")
     return (*common, chosen) if sites else common
+
+
+def own_path(patch_id: str) -> str:
+    """Return where the runtime file of a user's own patch goes."""
+    return f"{_OWN}{patch_id.replace('-', '_')}.py"
+
+
+def of_runtime_file(name: str) -> str | None:
+    """Return the id of the patch whose runtime file is called so: of the catalog, or a user's own."""
+    path = f"srt/{name}"
+    found = next((patch.id for patch in patches().values() if patch.helper.path == path), None)
+    if found is None and path.startswith(_OWN):
+        return path.removeprefix(_OWN).removesuffix(".py").replace("_", "-")
+    return found
 
 
 @functools.cache

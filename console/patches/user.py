@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, StrictStr, StringConstraints
 
 from console.patches.anchor import Anchor, ClassRule
-from console.patches.library import FileEdit, Insert, Option, Patch, Role, RuntimeFile, whole
+from console.patches.library import FileEdit, Insert, Option, Patch, Role, RuntimeFile, own_path, whole
 from console.validation import Invalid, Path_, Problem, check
 from console.yaml_file import Located
 
@@ -123,7 +123,6 @@ def heading(patch_id: str) -> str:
 
 
 def _patch(form: PatchForm, runtime: bytes) -> Patch:
-    path = f"srt/_spec_console_user_{form.id.replace('-', '_')}.py"
     anchors = {name: _anchor(name, one) for name, one in form.anchors.items()}
     edits = tuple(
         FileEdit(
@@ -139,7 +138,7 @@ def _patch(form: PatchForm, runtime: bytes) -> Patch:
         for file in form.files
     )
     options = tuple(Option(one.name, one.env, one.default, one.meaning) for one in form.options)
-    return Patch(form.id, form.title, form.env, RuntimeFile(path, whole(runtime)), edits, options)
+    return Patch(form.id, form.title, form.env, RuntimeFile(own_path(form.id), whole(runtime)), edits, options)
 
 
 def _anchor(name: str, form: _AnchorForm) -> Anchor:

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from console.errors import UsageError
 from console.launch.layers import parse_set
+from console.launch.profile import Profile
 from console.launch.secrets import looks_secret
 from console.probe.sweep import SHORT
 from console.units import NONE
+from console.validation import unknown_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -74,6 +76,9 @@ def set_axis(text: str) -> Axis:
     if axis.is_swept and key.split(".")[0] in NOT_SWEPT:
         raise UsageError(f"--set {key}: not for sweeping: it changes nothing of what a server does", "Give one value.")
     _refuse_secret(axis)
+    unknown = unknown_key(Profile, tuple(key.split(".")), f"--set {key[:60]}")
+    if unknown is not None:
+        raise UsageError(str(unknown), "" if unknown.nearest else "`spec-console profiles keys` has them all.")
     return axis
 
 

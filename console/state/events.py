@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from console.logs.window import LineWindow
     from console.node.holders import Holder
     from console.state.log_state import LogDoor
-    from console.state.model import LaunchView, PatchFile, ProfileView, Severity, Step
+    from console.state.model import LaunchView, LoadedRunbook, PatchFile, ProfileView, Severity, Step
     from console.state.nodes_state import NodeTab
     from console.state.runs_state import ComparisonView, RunView
     from console.state.sweep_state import SweepView
@@ -94,6 +94,8 @@ class InventoryRead:
     unreadable_pids: int
     reason: str
     ledger: tuple[LedgerEntry, ...] = ()
+    cpu_s: float = 0.0
+    """What it cost the node, seconds of a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,15 @@ class RunbookEdited:
     profile: str
     steps: tuple[Step, ...]
     skip: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunbookLoaded:
+    """A runbook file was read: its checklist is there to be walked."""
+
+    profile: str
+    steps: tuple[Step, ...]
+    file: LoadedRunbook
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +298,7 @@ Event = (
     | ServerChosen
     | RunbookMoved
     | RunbookEdited
+    | RunbookLoaded
     | RunbookCleared
     | ActionAsked
     | ActionPlanned

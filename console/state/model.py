@@ -77,6 +77,8 @@ class GpuState:
     unreadable_pids: int = 0
     reason: str = ""
     """Why holders may be incomplete."""
+    every_s: float = 0.0
+    """Seconds from one look at the holders to the next; what a busy node pays for a look is kept small by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +133,26 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadedRunbook:
+    """The file that a checklist is from, and what it changes of the profile, as `runbook` takes that."""
+
+    path: str
+    sets: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    delivery: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RunbookState:
-    """The checklist that was edited or walked; without steps neither was done."""
+    """The checklist that was edited, loaded or walked; without steps none of it was done."""
 
     profile: str = ""
     steps: tuple[Step, ...] = ()
     skip: tuple[str, ...] = ()
     """Ids of the steps that the user left out."""
+    file: LoadedRunbook | None = None
+    """Where it is from; None: the profile's own."""
 
     @property
     def failed(self) -> Step | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from console.state.server_phase import server_word
+
 if TYPE_CHECKING:
     from console.state.model import ConsoleState
 
@@ -49,9 +51,7 @@ def tab_of(state: ConsoleState) -> NodeTab:
 def alarms(state: ConsoleState) -> list[str]:
     """Name what wants to be looked at: a dead server, half a patch, an action without its proof."""
     found = []
-    run = state.servers.newest_own
-    reading = state.log.reading if run and state.log.run_id == run.run_id else None
-    if run and (run.state == "lost" or (reading and reading.phase.name == "died")):
+    if server_word(state) in ("lost", "died"):
         found.append("server died")
     if any(entry.is_cut_short for entry in state.node.ledger):
         found.append("half patched")

@@ -11,21 +11,25 @@ from console.state.events import (
     ProfileSelected,
     RunbookCleared,
     RunbookEdited,
+    RunbookLoaded,
     RunbookMoved,
 )
 from console.state.model import RunbookState
 
 if TYPE_CHECKING:
     from console.state.events import Event
-    from console.state.model import Step
+    from console.state.model import LoadedRunbook, Step
 
 
 def reduce(state: RunbookState, event: Event) -> RunbookState:
     match event:
         case RunbookMoved(profile, steps):
-            return RunbookState(profile, tuple(_with_old_proof(step, state) for step in steps), state.skip)
+            walked = tuple(_with_old_proof(step, state) for step in steps)
+            return RunbookState(profile, walked, state.skip, _file_of(state, profile))
         case RunbookEdited(profile, steps, skip):
-            return RunbookState(profile, steps, skip)
+            return RunbookState(profile, steps, skip, _file_of(state, profile))
+        case RunbookLoaded(profile, steps, file) if not state.is_walking:
+            return RunbookState(profile, steps, file=file)
         case RunbookCleared():
             return RunbookState()
         case ProfileSelected(name) if state.steps and name != state.profile and not state.is_walking:
@@ -43,6 +47,10 @@ def _with_old_proof(step: Step, before: RunbookState) -> Step:
     if step.state == "skipped" and old and old.state in ("done", "skipped"):
         return replace(step, proof=old.proof, elapsed_s=old.elapsed_s, made=old.made)
     return step
+
+
+def _file_of(state: RunbookState, profile: str) -> LoadedRunbook | None:
+    return state.file if profile == state.profile else None
 
 
 def _stopped(state: RunbookState, why: str) -> RunbookState:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from console.state.server_phase import log_phase
+
 if TYPE_CHECKING:
+    from console.node.server_runs import ServerPhase
     from console.state.log_state import LogState
     from console.state.model import ConsoleState
 
@@ -24,12 +27,12 @@ def summary(state: ConsoleState) -> dict[str, Any]:
         "profile": state.profiles.selected,
         "runs": [run.run_id for run in state.runs.runs],
         "verdict": compared.verdict if compared else None,
-        "log": _log(state.log),
+        "log": _log(state.log, log_phase(state)),
         "notices": [each.text for each in state.notices.recent],
     }
 
 
-def _log(log: LogState) -> dict[str, Any] | None:
+def _log(log: LogState, phase: ServerPhase | None) -> dict[str, Any] | None:
     if log.window is None:
         return None
     reading = log.reading
@@ -37,7 +40,7 @@ def _log(log: LogState) -> dict[str, Any] | None:
         "path": log.path,
         "bytes": log.window.end,
         "rows": len(log.window),
-        "phase": reading.phase.name if reading else None,
+        "phase": phase.name if phase else None,
         "records": reading.records if reading else None,
         "shapes": len(reading.rows) if reading else None,
         "problem": log.problem,

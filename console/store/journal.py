@@ -107,6 +107,18 @@ class Journal(SweepStore, LabelStore):
             f"WHERE {where} {_NEWEST_FIRST} LIMIT :n", {**values, "node": node, "kind": kind, "n": limit}
         )
 
+    def run_numbers(self) -> dict[str, int]:
+        """Return the N of every run that is not deleted, by run id: `get_run` takes it as @N."""
+        with explained(self.path):
+            rows = self._connection.execute(f"SELECT id FROM runs WHERE {_KEPT} {_NEWEST_FIRST}").fetchall()
+        return {run_id: number for number, (run_id,) in enumerate(rows, 1)}
+
+    def count_runs(self, *, deleted: bool = False) -> int:
+        """Return how many runs are kept, or how many of them are deleted."""
+        query = f"SELECT count(*) FROM runs WHERE {_DELETED if deleted else _KEPT}"
+        with explained(self.path):
+            return int(self._connection.execute(query).fetchone()[0])
+
     def find_baseline(
         self, node: str, expected: Fingerprint, varies: Sequence[str] = (), profile: str | None = None
     ) -> StoredRun | None:
@@ -175,6 +187,12 @@ class Journal(SweepStore, LabelStore):
             ActionRecord(number, at, where, verb, self._load(number, request), self._load(number, outcome))
             for number, at, where, verb, request, outcome in rows
         )
+
+    def count_actions(self) -> dict[str, int]:
+        """Return how many actions of each verb are kept, by verb."""
+        with explained(self.path):
+            rows = self._connection.execute("SELECT verb, count(*) FROM actions GROUP BY verb ORDER BY verb")
+            return dict(rows.fetchall())
 
     def context(self, run: StoredRun) -> RunContext:
         """Return what is known of a run beyond its measurement."""

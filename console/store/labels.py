@@ -91,6 +91,8 @@ class LabelStore(Records):
             found = [run_id for (run_id,) in self._connection.execute(query, {"id": reference})]
         if reference in found or not reference:
             found = [reference] if reference else found[-1:]
+        if not (found or reference):
+            raise UsageError("no run is deleted", "There is nothing to bring back.")
         if len(found) != 1:
             told = "is the beginning of several deleted runs" if found else "names no deleted run"
             raise UsageError(f"{reference[:60]!r} {told}", "`spec-console runs list --deleted` lists them.")

@@ -8,7 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from console.errors import Refused, UsageError
+from console import new_file
+from console.errors import UsageError
 from console.state.codec import DecodeError
 from console.state.recording import LINE_LIMIT, Reader, Writer
 
@@ -141,14 +142,14 @@ class Recording:
 
 
 def _create(path: Path, *, overwrite: bool) -> Any:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | (os.O_TRUNC if overwrite else os.O_EXCL)
+    if not overwrite:
+        return new_file.create(path, "Choose another name, or add --record-over to replace it.", 0o600)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_TRUNC
     try:
         if path.exists() and not path.is_file():
             raise UsageError(f"{path} is no file")
         descriptor = os.open(path, flags, 0o600)
         os.fchmod(descriptor, 0o600)
-    except FileExistsError:
-        raise Refused(f"{path} is there already", "Choose another name, or add --record-over to replace it.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
     return os.fdopen(descriptor, "wb")

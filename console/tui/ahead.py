@@ -25,13 +25,16 @@ def make(name: str) -> Screen[None]:
 
 
 async def make_all(app: ConsoleApp) -> None:
-    """Make every screen and draw it once, so that the first look at one takes no longer than the second."""
+    """Make every screen and draw it once, so that the first look at one takes no longer than the second.
+
+    None while the app closes: it walks through the screens then, and one more would break that off.
+    """
     for name in SCREENS:
         await asyncio.sleep(AHEAD_S)
-        if not app.screen.is_attached:  # it closes
-            return
-        if name not in app._screen_stacks:
+        if app.is_running and name not in app._screen_stacks:
             await app._init_mode(name)
             await asyncio.sleep(AHEAD_S)
-            cast("ConsoleScreen", app._screen_stacks[name][0]).draw_ahead()
-    garbage.take_over()
+            if app.is_running:
+                cast("ConsoleScreen", app._screen_stacks[name][0]).draw_ahead()
+    if app.is_running:
+        garbage.take_over()

@@ -6,15 +6,21 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from console.actions import recover
+from console import paths
+from console.actions import read_log, recover
 from console.actions.read_log import LogSource
-from console.errors import ConsoleError
+from console.config import did_you_mean
+from console.errors import ConsoleError, Refused, Unreachable
+from console.logs.marks import Marks
+from console.logs.window import LineWindow
 from console.node.verdict import is_used
 from console.remote import heartbeat
 from console.state.events import (
     AgentGreeted,
     LinkChanged,
     LinkSilent,
+    LogFailed,
+    LogOpened,
     NodeNamed,
     Noticed,
     TelemetrySampled,
@@ -30,10 +36,9 @@ if TYPE_CHECKING:
     from console.remote.session import Link
     from console.tui.log_pick import LogPick
     from console.tui.stream import EventStream
-    from remote_agent.protocol import Hello, TelemetrySample
+    from remote_agent.protocol import Hello, ServerRun, TelemetrySample
 
 TELEMETRY_S = 1.0
-INVENTORY_S = 2.0
 RETRY_S = 1.0
 AGE_S = 1.0
 
@@ -99,7 +104,11 @@ class Bridge:
 
     async def _open(self) -> None:
         self._stream.put(LinkChanged("connecting"))
-        await self._session.open()
+        try:
+            await self._session.open()
+        except Unreachable as error:
+            did_you_mean(error, self._node.name, paths.locate().nodes_file)
+            raise
         await self._finish_changes()
 
     def _on_link(self, link: Link) -> None:
@@ -172,12 +181,16 @@ class Bridge:
         self._read.set()
         self._read = asyncio.Event()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(INVENTORY_S):
+            async with asyncio.timeout(self._stream.state.gpus.every_s):
                 await self._wanted.wait()
 
     async def _log(self) -> None:
         """Follow the log that was picked, else the newest server of this operator, until another is meant."""
-        source = self._meant()
+        try:
+            source = await self._meant()
+        except Refused as error:
+            self._show_none(error)
+            source = None
         if source is None:
             await self._read.wait()
             return
@@ -193,13 +206,31 @@ class Bridge:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _superseded(self, source: LogSource) -> None:
-        while (meant := self._meant()) and (meant.path, meant.run_id) == (source.path, source.run_id):
+        while await self._is_meant(source):
             await self._read.wait()
 
-    def _meant(self) -> LogSource | None:
+    async def _is_meant(self, source: LogSource) -> bool:
+        try:
+            meant = await self._meant()
+        except Refused:
+            return False
+        return meant is not None and (meant.path, meant.run_id) == (source.path, source.run_id)
+
+    async def _meant(self) -> LogSource | None:
+        """Raises Refused where what the server that is meant wrote is not there any more."""
+        run, path = self._meant_run(), self._picked.path
+        if run:
+            return await read_log.of_run(self._node, run)
+        return LogSource(path, 0, {}) if path else None
+
+    def _meant_run(self) -> ServerRun | None:
         servers, picked = self._stream.state.servers, self._picked
         run = next((run for run in servers.runs if run.run_id == picked.run_id), None) if picked.run_id else None
-        if picked.path and run is None:
-            return LogSource(picked.path, 0, {})
-        run = run or servers.newest_own
-        return LogSource(run.log_path, run.log_offset, dict(run.record), run.run_id) if run else None
+        return run if run or picked.path else servers.newest_own
+
+    def _show_none(self, why: Refused) -> None:
+        """No line of any other server stands for those that are not there any more."""
+        run, log = self._meant_run(), self._stream.state.log
+        if run and (log.run_id, log.problem) != (run.run_id, readings.told(why)):
+            self._stream.put(LogOpened(run.run_id, run.log_path, dict(run.record), LineWindow(), Marks()))
+            self._stream.put(LogFailed(run.run_id, readings.told(why)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from console.errors import UsageError
+from console.node.server_groups import flags_for, group
 from console.tui.keys import SCREENS
 from console.tui.runbook_edit import kinds_for
 from console.tui.themes import THEMES
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
 Files = Callable[[str], tuple[str, ...]]
 """Local paths that what was typed may be the beginning of."""
-Free = Literal["words", "tags", "note", "pattern", "ranks", "time", "file", "insert"]
-Kind = Literal["", "screen", "profile", "server", "run", "theme", "node", "sweep", "step", "log", Free]
+Free = Literal["words", "tags", "note", "pattern", "ranks", "time", "file", "runbook", "insert"]
+Kind = Literal["", "screen", "profile", "server", "run", "theme", "node", "sweep", "step", "log", "target", Free]
 
 TAKES: dict[str, Kind] = {
+    "free": "target",
     "launch": "profile",
     "patch": "profile",
     "patch_in_place": "profile",
@@ -59,6 +61,7 @@ TAKES: dict[str, Kind] = {
     "runbook.begin": "step",
     "runbook.insert": "insert",
     "runbook.save": "file",
+    "runbook.load": "runbook",
 }
 """What may stand behind an action; without it the action means what is selected."""
 WORDS: dict[Kind, str] = {
@@ -70,6 +73,7 @@ WORDS: dict[Kind, str] = {
     "ranks": "0,2-3",
     "time": "10:02:11, as the log prints it",
     "file": "a local file that is not there yet",
+    "runbook": "a local file that `runbook.save` or the verb wrote",
     "insert": "KIND at the end, KIND:STEP before that step",
 }
 """What may be anything: how it is written."""
@@ -136,9 +140,17 @@ def choices(kind: Kind, state: ConsoleState) -> tuple[str, ...]:
         "server": tuple(run.run_id for run in state.servers.running),
         "run": tuple(run.run_id for run in state.runs.runs),
         "node": tuple(tab.name for tab in state.nodes.tabs),
+        "target": _targets(state),
         "log": tuple(dict.fromkeys(run.log_path for run in reversed(state.servers.runs) if run.log_path)),
     }
     return known.get(kind, ())
+
+
+def _targets(state: ConsoleState) -> tuple[str, ...]:
+    """What a free may name without more words: what takes the node's name typed out is the verb's."""
+    groups = group(state.gpus.holders)
+    found = dict.fromkeys(flags_for(holder, groups) for holder in state.gpus.holders)
+    return tuple(flags for flags in found if flags and "HOST" not in flags)
 
 
 def complete(line: str, table: KeyTable, state: ConsoleState, files: Files = lambda _typed: ()) -> tuple[str, ...]:
@@ -153,7 +165,7 @@ def complete(line: str, table: KeyTable, state: ConsoleState, files: Files = lam
     elif kind == "insert" and ":" in argument:
         before = (f"{argument.partition(':')[0]}:{name}" for name in choices("step", state))
         found = [each for each in before if each.startswith(argument)]
-    elif kind == "file" or (kind == "log" and argument and _is_here(state)):
+    elif kind in ("file", "runbook") or (kind == "log" and argument and _is_here(state)):
         found += files(argument)
     return tuple(f"{word} {each}" for each in dict.fromkeys(found))
 

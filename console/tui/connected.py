@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from console.actions import read_log, runbook, runbook_file
-from console.tui import readings, run_changes, run_log
+from console.actions import read_log
+from console.tui import readings, run_changes, run_log, runbook_files
 from console.tui.bridge import Bridge
-from console.tui.operations import walk_request
 from console.tui.runner import Runner
 
 if TYPE_CHECKING:
@@ -21,6 +17,7 @@ if TYPE_CHECKING:
     from console.actions.node import Node
     from console.tui.keys import Key
     from console.tui.log_pick import LogPick
+    from console.tui.operations import Plan
     from console.tui.run_changes import RunChange
     from console.tui.stream import EventStream
     from remote_agent import protocol as wire
@@ -44,9 +41,9 @@ class Connected:
         """Hang up; servers and probes stay."""
         await self._bridge.close()
 
-    def start(self, key: Key) -> None:
-        """Walk the action of a key: plan, show, run, re-read."""
-        self._runner.start(key)
+    def start(self, key: Key, plan: Plan | None = None) -> None:
+        """Walk the action of a key, by its own plan or another: plan, show, run, re-read."""
+        self._runner.start(key, plan)
 
     def cancel(self) -> None:
         """Take the running action back."""
@@ -85,10 +82,11 @@ class Connected:
 
     async def save_runbook(self, path: str) -> str:
         """Write the checklist as it stands to a new local file; return what is to be said. Raises ConsoleError."""
-        request = replace(walk_request(self._stream.state), start=None)
-        plan = await runbook.plan(self._node, request)
-        await asyncio.to_thread(_write, path, plan)
-        return f"wrote {path}: spec-console runbook {self._node.name} {path} walks it"
+        return await runbook_files.save(self._node, self._stream.state, path)
+
+    async def load_runbook(self, path: str) -> str:
+        """Put a local file's checklist in its place; return what is to be said. Raises ConsoleError."""
+        return await runbook_files.load(self._node, self._stream, path)
 
     def log_range(self, run_id: str) -> tuple[int, int]:
         """The bytes of the server's log that were written while a stored run was measured. Raises ConsoleError."""
@@ -103,7 +101,3 @@ class Connected:
         self._bridge.reread()
         self.compare()  # a probe that has just been made is what one wants to see
         self.read_for(self._app.current_mode)
-
-
-def _write(path: str, plan: runbook.RunbookPlan) -> None:
-    runbook_file.write(Path(path).expanduser(), plan)

@@ -93,6 +93,7 @@ KEYS: tuple[Key, ...] = (
     _step("begin", "b", "Begin at the step", short="Begin"),
     _step("insert", "i", "Put a step in", short="Insert"),
     _step("save", "f", "Save the runbook as a file", reasons.no_save, short="Save"),
+    _step("load", "t", "Take a runbook from a file", reasons.no_load, short="Load"),
     _log("filter", "slash", "Filter the whole file", "Filter"),
     _log("follow", "space", "Pause, or follow again", short="Pause"),
     _log("view", "t", "Lines, shapes, charts", short="View"),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from console import new_file
 from console.errors import UsageError
 from console.logs.choice import search_of
 from console.logs.highlight import without_secrets
@@ -121,14 +121,10 @@ def told(raw: bytes) -> str:
 
 
 def save(path: str, lines: Iterable[str]) -> int:
-    """Write lines to a new local file that only this user reads; return how many. Raises UsageError."""
+    """Write lines to a new local file that only this user reads; return how many. Raises Refused, UsageError."""
     count = 0
-    try:
-        fd = os.open(Path(path).expanduser(), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            for line in lines:
-                file.write(f"{line}\n")
-                count += 1
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", "Name a file that is not there yet.") from None
+    with new_file.created(Path(path).expanduser(), mode=0o600) as file:
+        for line in lines:
+            file.write(f"{line}\n".encode())
+            count += 1
     return count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console.state.server_phase import log_phase
 from console.tui.text import tone_of
 from console.units import format_bytes, format_number, format_rate
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from console.logs.flow import Flow
     from console.logs.reading import LogReading
     from console.state.log_state import LogState
+    from console.state.model import ConsoleState
     from console.tui.text import Line
     from console.tui.widgets.log_view import LogView
 
@@ -20,16 +22,16 @@ SAID_BEHIND = 256 * 1024
 """Bytes behind the file's end from which it is said."""
 
 
-def status(log: LogState, view: LogView, searching: str) -> Iterator[Line | str]:
-    """One line: where the launch stands, where the view stands, what is missing."""
+def status(state: ConsoleState, view: LogView, searching: str) -> Iterator[Line | str]:
+    """One line: where the server stands, where the view stands, what is missing."""
+    log = state.log
     if log.window is None:
         yield (
             "No server of yours was launched on this node yet: {launch} launches one, {log.open} opens a log file.",
             "dim",
         )
         return
-    if log.reading:
-        phase = log.reading.phase
+    if phase := log_phase(state):
         yield (phase.name, tone_of(phase.name))
         yield f" {phase.detail}  " if phase.detail else "  "
     yield ("following", "ok") if view.is_following else (f"held, +{view.unseen:,} new (G follows)", "warn")

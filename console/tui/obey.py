@@ -9,6 +9,7 @@ from console.tui import themes
 from console.tui.commands import TAKES
 from console.tui.log_pick import LogPick
 from console.tui.messages import CompareAsked
+from console.tui.operations import free_chosen
 from console.tui.screen import ConsoleScreen
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from console.tui.commands import Said
 
 
-ON_SCREEN = ("run", "words", "tags", "note", "pattern", "ranks", "time", "file", "step", "insert")
+ON_SCREEN = ("run", "words", "tags", "note", "pattern", "ranks", "time", "file", "runbook", "step", "insert")
 """What an action's screen takes in itself."""
 
 
@@ -28,16 +29,18 @@ async def obey(app: ConsoleApp, said: Said) -> None:
     if app.current_mode not in screens:
         await app.switch_mode(screens[0])
         app.go_to(screens[0])
-    if said.argument and TAKES[said.action] in ON_SCREEN:
+    if said.argument and TAKES[said.action] in (*ON_SCREEN, "target"):
         _invoke_with(app, said)
     else:
         app.action_invoke(said.action)
 
 
 def _invoke_with(app: ConsoleApp, said: Said) -> None:
-    """Let the screen do it with what was said, or say why not."""
+    """Let the screen do it with what was said, or the node, or say why not."""
     if why := app.table.why_not(said.action, app.stream.state):
         app.say(why, "warning", title=f"{app.table[said.action].title}: not now")
+    elif TAKES[said.action] == "target" and app.connected:
+        app.connected.start(app.table[said.action], free_chosen(said.argument))
     elif isinstance(app.screen, ConsoleScreen):
         app.screen.perform_with(said.action, said.argument)
 

@@ -130,7 +130,7 @@ class OpenNodes:
                 f"Not connected{self._where(node)}", error.message, f"{error.hint} {again}", error.detail
             )
         else:
-            self._app.say(f"{node.name}: not connected: {error.message}", "error")
+            self._app.say(f"{node.name}: not connected: {error.message}. {error.hint}".strip(), "error")
 
     def _taken(self, node: OpenNode, state: ConsoleState) -> None:
         before, node.state = node.state, state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 from console.actions import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from console.actions.node import Node, Say
     from console.actions.sweep import PlannedSweep
-    from console.errors import ConsoleError
+    from console.errors import ConsoleError, Refused
     from console.state.events import Event
     from console.state.model import ConsoleState
 
@@ -63,10 +63,30 @@ Emit = Callable[["Event"], None]
 Plan = Callable[["Node", "ConsoleState", Emit], Awaitable[Planned]]
 
 
+def _why(refusal: Refused | None) -> str:
+    return refusal.message if refusal else ""
+
+
 async def _free(node: Node, _state: ConsoleState, _emit: Emit) -> Planned:
-    plan = await free_gpus.plan(node, FreeRequest())
+    return await _freeing(node, FreeRequest())
+
+
+def free_chosen(flags: str) -> Plan:
+    """Plan a free of what the flags name, as `free` of the command line takes them: --pid N, or --server ID."""
+    flag, _, value = flags.partition(" ")
+    request = FreeRequest(pids=(int(value),)) if flag == "--pid" else FreeRequest(servers=(value,))
+
+    async def plan(node: Node, _state: ConsoleState, _emit: Emit) -> Planned:
+        return await _freeing(node, request)
+
+    return plan
+
+
+async def _freeing(node: Node, request: FreeRequest) -> Planned:
+    plan = await free_gpus.plan(node, request)
     measured = ("the GPUs are measured, and said to be free or why not",)
-    return Planned((*plan.lines(), *measured), lambda say: free_gpus.run(node, plan, say))
+    refused = f"{plan.nothing} (`:free --pid N` ends what others hold; Tab lists them)" if plan.is_empty else ""
+    return Planned((*plan.lines(), *measured), lambda say: free_gpus.run(node, plan, say), refusal=refused)
 
 
 async def _patch(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
@@ -79,10 +99,10 @@ async def _patch_in_place(node: Node, state: ConsoleState, _emit: Emit) -> Plann
 
 async def _patching(node: Node, request: PatchRequest) -> Planned:
     plan = await apply_patch.plan(node, request)
-    blockers = "; ".join(f"{file.path}: {file.state}, {file.why}" for file in plan.blockers)
-    nothing = () if plan.changes or blockers else ("nothing is to be put in: what is there is read and compiled again",)
+    refused = _why(deliver.refusal(plan))
+    nothing = () if plan.changes or refused else ("nothing is to be put in: what is there is read and compiled again",)
     diff = "".join(file.diff for file in (*plan.changes, *plan.blockers))
-    return Planned((*plan.lines(), *nothing), lambda say: deliver.run(node, plan, say), diff, blockers)
+    return Planned((*plan.lines(), *nothing), lambda say: deliver.run(node, plan, say), diff, refused)
 
 
 async def _revert(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
@@ -92,13 +112,11 @@ async def _revert(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
 
 async def _launch(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
     plan = await launch_server.plan(node, state.profiles.selected)
-    refusal = "; ".join(f"{each.message} [{each.rule}]" for each in plan.errors)
     view = translate.launch_view(state.profiles.selected, plan)
     # Findings before the command: on a small screen only the first lines are seen at once.
     findings = (f"{each.severity}: {each.message} [{each.rule}] {each.hint}".rstrip() for each in view.findings)
-    return Planned(
-        (*findings, *view.wiring, *view.command), lambda say: launch_server.run(node, plan, say), refusal=refusal
-    )
+    lines = (*findings, *view.wiring, *view.command)
+    return Planned(lines, lambda say: launch_server.run(node, plan, say), refusal=_why(plan.refusal))
 
 
 async def _probe(node: Node, state: ConsoleState, _emit: Emit) -> Planned:
@@ -120,7 +138,10 @@ def walk_request(state: ConsoleState) -> runbook.RunbookRequest:
     if book.profile != profile or not book.steps:
         return runbook.RunbookRequest(profile)
     at, kinds = book.resumes_at, tuple(step.kind for step in book.steps)
-    return runbook.RunbookRequest(profile, start=at.id if at else None, steps=kinds, skip=book.skip)
+    request = runbook.RunbookRequest(profile, start=at.id if at else None, steps=kinds, skip=book.skip)
+    if (file := book.file) is None:
+        return request
+    return replace(request, sets=file.sets, env=file.env, allow=file.allow, delivery=file.delivery)
 
 
 async def _runbook(node: Node, state: ConsoleState, emit: Emit) -> Planned:

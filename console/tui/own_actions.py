@@ -32,15 +32,15 @@ def quit_(app: ConsoleApp) -> None:
 
 
 async def _cancel(app: ConsoleApp) -> None:
-    title = app.stream.state.action.title
-    if (
-        app.connected
-        and app.stream.state.action.is_busy
-        and await _asked(
-            app, f"Cancel {title}?", "C", f"{title} is running.", "C: cancel it.  Enter, Esc: let it go on."
-        )
-    ):
-        app.connected.cancel()
+    stream, connected = app.stream, app.connected
+    title = stream.state.action.title
+
+    def is_on() -> bool:
+        return stream.state.action.is_busy and stream.state.action.title == title
+
+    footer = "C: cancel it.  Enter, Esc: let it go on."
+    if connected and is_on() and await _asked(app, f"Cancel {title}?", "C", f"{title} is running.", footer, is_on):
+        connected.cancel()
 
 
 async def _quit(app: ConsoleApp) -> None:
@@ -55,16 +55,19 @@ async def _quit(app: ConsoleApp) -> None:
         key.key or "q",
         f"{'; '.join(busy)}.",
         f"{key.label if key.key else 'q'} again: quit.  Enter, Esc: stay.",
+        lambda: app.nodes.busy() == busy,
     ):
         return
     told = app.nodes.farewell()
     app.exit(message=Text(plain("\n".join(told), lines=True)) if told else None)
 
 
-async def _asked(app: ConsoleApp, title: str, key: str, line: str, footer: str) -> bool:
+async def _asked(app: ConsoleApp, title: str, key: str, line: str, footer: str, is_open: Callable[[], bool]) -> bool:
+    """Ask about what runs, as long as it does."""
     from console.tui.modals.plan import PlanModal
 
-    answer: bool | None = await app.push_screen_wait(PlanModal(title, key, [line, _STAYS], footer=footer))
+    modal = PlanModal(title, key, [line, _STAYS], footer=footer, is_open=is_open)
+    answer: bool | None = await app.push_screen_wait(modal)
     return bool(answer)
 
 

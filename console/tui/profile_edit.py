@@ -57,9 +57,9 @@ async def edit_in_console(app: App[Any], name: str) -> str:
 
 async def _in_editor(app: App[Any], words: tuple[str, ...], path: Path) -> bool:
     # The link's heartbeat must go on, so the editor is waited for in a thread; a batch keeps the screen from being
-    # drawn over it.
+    # drawn over it. Ctrl-C is taken care of for as long as the terminal is not ours: before and after the editor, too.
     try:
-        with app.batch_update(), app.suspend(), waiting_for_it():
+        with waiting_for_it(), app.batch_update(), app.suspend():
             return await asyncio.to_thread(edit, words, path)
     except SuspendNotSupported:
         raise UsageError(

@@ -92,13 +92,18 @@ def no_steps(state: ConsoleState) -> str:
     return "" if state.runbook.steps else "there is no checklist"
 
 
+def walked(state: ConsoleState) -> str:
+    """The checklist is not the user's to change."""
+    if state.replay.source:
+        return f"a replay of {state.replay.source}: nothing is walked"
+    return "the runbook is walked just now" if state.runbook.is_walking else ""
+
+
 def no_edit(state: ConsoleState) -> str:
     """The checklist cannot be changed, or kept as a file."""
     book = state.runbook
-    if state.replay.source:
-        return f"a replay of {state.replay.source}: nothing is walked"
-    if book.is_walking:
-        return "the runbook is walked just now"
+    if why := walked(state):
+        return why
     if not state.steps:
         return "no profile is selected ({screen.launch} lists them), or it cannot be used"
     other = book.steps and book.profile != state.profiles.selected
@@ -107,8 +112,16 @@ def no_edit(state: ConsoleState) -> str:
 
 def no_save(state: ConsoleState) -> str:
     """A file is written of a plan, and that is made with what the node tells."""
-    if why := no_edit(state):
-        return why
+    return no_edit(state) or no_plan(state)
+
+
+def no_load(state: ConsoleState) -> str:
+    """What a file says is planned at once."""
+    return walked(state) or no_plan(state)
+
+
+def no_plan(state: ConsoleState) -> str:
+    """The node is not there to tell what a plan needs."""
     return "" if state.link.is_up else f"not connected: {state.link.name}"
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from console.actions.node import Node
     from console.tui.keys import Key
-    from console.tui.operations import Outcome, Planned
+    from console.tui.operations import Outcome, Plan, Planned
     from console.tui.stream import EventStream
 
 
@@ -58,20 +58,21 @@ class Runner:
         self._reread = reread
         self._worker: Worker[None] | None = None
 
-    def start(self, key: Key) -> None:
-        """Begin with the plan. The caller has made sure that nothing else is running."""
+    def start(self, key: Key, plan: Plan | None = None) -> None:
+        """Begin with the plan, the key's own without another. The caller has made sure that nothing else is running."""
         self._put(ActionAsked(key.id, key.title))
-        self._worker = self._app.run_worker(self._walk(key), group="action", exit_on_error=False)
+        walk = self._walk(key, plan or PLANS[key.id])
+        self._worker = self._app.run_worker(walk, group="action", exit_on_error=False)
 
     def cancel(self) -> None:
         """Take the running action back."""
         if self._worker:
             self._worker.cancel()
 
-    async def _walk(self, key: Key) -> None:
+    async def _walk(self, key: Key, plan: Plan) -> None:
         try:
             self._refuse_readonly()
-            planned = await PLANS[key.id](self._node, self._stream.state, self._stream.put)
+            planned = await plan(self._node, self._stream.state, self._stream.put)
             self._put(ActionPlanned())
             answer: bool | None = await self._app.push_screen_wait(_modal(self._title(key), key, planned))
             self._keep_plan(key, planned, is_confirmed=bool(answer))

@@ -37,12 +37,14 @@ OPTIONS = Options("probe", False, True, False, False, False)
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """A console whose embedded node runs a server with speculation."""
     made = Console(tmp_path_factory.mktemp("probe") / "home", free_port(), {"NCCL_DEBUG": "OF_THE_SHELL"})
-    code, _, narration = made.run("launch", "demo", "kimi-k2.5-eagle3", "--yes", *made.sets("patches=[]"))
-    assert code == 0, narration
-    assert "inherited from the node's environment: " in narration
-    del made.env["NCCL_DEBUG"]
-    yield made
-    made.run("free", "demo", "--yes")
+    try:
+        code, _, narration = made.run("launch", "demo", "kimi-k2.5-eagle3", "--yes", *made.sets("patches=[]"))
+        assert code == 0, narration
+        assert "inherited from the node's environment: " in narration
+        del made.env["NCCL_DEBUG"]
+        yield made
+    finally:
+        made.leave()
 
 
 @pytest.fixture

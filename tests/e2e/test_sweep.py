@@ -44,7 +44,7 @@ def console(tmp_path) -> Iterator[Console]:
     (profiles / "small.yaml").write_text(PROFILE)
     (profiles / "small-baseline.yaml").write_text(BASELINE)
     yield made
-    made.run("free", "demo", "--yes")
+    made.leave()
 
 
 def sweep(console: Console, *words: str) -> tuple[int, dict[str, Any], str]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import signal
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from console.state.events import ProfileSelected
 from console.tui.modals.plan import PlanModal
+from tests.tui.test_command_line import entered
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +28,7 @@ async def test_the_plan_is_shown_and_neither_enter_nor_escape_changes_anything(d
     async with demo.open() as driver:
         before = tree(demo.home)
         for key, told, answer in (
-            ("F", "nothing to end", "F again: do it"),
+            ("F", "nothing of ours to end", "F is refused: "),
             ("P", "appliable srt/models/llama_eagle3.py", "P again: do it"),
             ("L", "--speculative-algorithm EAGLE3", "L is refused: "),  # its patch is not applied
             ("R", "waiting compare: against kimi-k2.5-baseline", "R again: do it"),
@@ -41,6 +45,30 @@ async def test_the_plan_is_shown_and_neither_enter_nor_escape_changes_anything(d
         assert driver.state.action.phase == "idle"
         assert tree(demo.home) == before
         assert await driver.node.running() == []
+
+
+@pytest.mark.slow
+async def test_what_others_hold_is_ended_by_its_pid_on_the_command_line(demo):
+    colleague = subprocess.Popen(["sleep", "600"])
+    try:
+        async with demo.open() as driver:
+            told = {"pid": colleague.pid, "gpu": 3, "memory": 41000}
+            (demo.home / "data/demo/colleague.json").write_text(json.dumps(told))
+            await driver.press("r")
+            await driver.until(lambda: bool(driver.state.gpus.holders))
+            await driver.ask("F")
+            assert "F is refused: nothing of ours to end (`:free --pid N` ends what others hold" in driver.screen()
+            await driver.press("escape")
+            await entered(driver, f"free --pid {colleague.pid}")
+            await driver.until(lambda: isinstance(driver.app.screen, PlanModal) and driver.app.screen.is_armed)
+            assert f"end pid {colleague.pid} sleep 600" in driver.screen()
+            await driver.press("F")
+            await driver.until(lambda: driver.state.action.phase == "done")
+            assert driver.state.action.outcome == "8/8 GPUs free"
+        assert colleague.wait(5) == -signal.SIGTERM
+    finally:
+        colleague.kill()
+        colleague.wait()
 
 
 @pytest.mark.slow

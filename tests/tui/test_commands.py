@@ -14,15 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console.errors import UsageError
-from console.state.model import ProfilesState, ProfileView, ServersState
+from console.state.model import GpuState, ProfilesState, ProfileView, ServersState
 from console.state.runs_state import RunsState
 from console.tui.command_history import LIMIT, CommandHistory, masked
 from console.tui.commands import Said, about, complete, extended, offers, parse, words
 from console.tui.keys import KEYS, KeyTable
 from console.tui.local_files import local_files
+from tests.examples import examples
 from tests.tui.events import FACTS, stored
 from tests.tui.test_keys import READY
-from tests.unit.state.samples import run
+from tests.unit.state.samples import holder, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,13 +87,23 @@ def test_what_is_not_understood_is_answered_by_what_would_be(line: str, message:
 
 
 @given(st.text(max_size=40))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_any_line_is_understood_or_refused(line: str) -> None:
     with contextlib.suppress(UsageError):
         said = parse(line, TABLE, STATE)
         assert said.action in TABLE or said.action == "select"
     complete(line, TABLE, STATE)
     about(line, TABLE, STATE)
+
+
+def test_a_free_may_name_what_can_be_ended_without_the_nodes_name_typed_out():
+    state = replace(STATE, gpus=GpuState(holders=(holder(0, "same-user", pid=4242), holder(1, "foreign", pid=7))))
+    assert parse("free --pid 4242", TABLE, state) == Said("free", "--pid 4242")
+    assert complete("free ", TABLE, state) == ("free --pid 4242",)
+    for line in ("free --pid 7", "free 4242", "free --pid 1"):
+        with pytest.raises(UsageError, match="no target is called") as caught:
+            parse(line, TABLE, state)
+        assert "--pid 4242" in caught.value.hint
 
 
 def test_every_action_is_a_word():
@@ -139,6 +150,7 @@ def test_local_files_are_offered_where_a_file_is_taken(tmp_path: Path) -> None:
         f"log.save {tmp_path}/{name}" for name in ("folder/", "one.log", "other.txt")
     )
     assert found(f"log.save {tmp_path}/o") == (f"log.save {tmp_path}/one.log", f"log.save {tmp_path}/other.txt")
+    assert found(f"runbook.load {tmp_path}/one") == (f"runbook.load {tmp_path}/one.log",)
     assert found(f"log.save {tmp_path}/.h") == (f"log.save {tmp_path}/.hidden",)
     assert found(f"log.save {tmp_path}/nowhere/") == ()
     assert found(f"log {tmp_path}/o") == (), "another machine's files are not those of this one"

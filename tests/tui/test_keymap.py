@@ -20,6 +20,7 @@ from console.tui.key_names import label, name_of, of_character
 from console.tui.keymap import load
 from console.tui.keys import KEYS, KeyTable
 from console.tui.settings import Settings, read_settings
+from tests.examples import examples
 from tests.tui.events import busy
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def test_a_key_as_it_is_written(written: str, name: str) -> None:
 
 
 @given(st.text(max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_whatever_is_written_is_a_key_or_is_not(written: str) -> None:
     name = name_of(written)
     assert name == "" or label(name)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from console.errors import NegativeResult
+from console.state.events import InventoryRead
 from console.tui.widgets.charts import Charts, block, columns, stage_at
 from console.tui.widgets.log_desk import LogDesk
 from console.tui.widgets.log_view import LogView
 from tests.tui.doors import FileDoor
-from tests.tui.events import RUN_ID, SHAPE_LINE, WIRING, Log, busy, sample
+from tests.tui.events import FACTS, RUN_ID, SHAPE_LINE, WIRING, Log, busy, sample
+from tests.unit.state.samples import telemetry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -248,7 +251,7 @@ async def test_a_range_is_saved_to_a_new_file_of_this_user(forced, tmp_path: Pat
         assert path.read_text() == "two\napi_key='***'\nthree\n"
         assert path.stat().st_mode & 0o777 == 0o600
         await driver.press("f", *str(path), "enter")
-        await driver.until_shown("cannot be written")
+        await driver.until(lambda: any("is there already" in each.message for each in driver.app._notifications))
 
 
 @pytest.mark.slow
@@ -379,3 +382,13 @@ async def test_a_record_of_a_run_judges_its_shapes(forced):
         await driver.press("2")
         await driver.pilot.pause()
         assert "WRONG" in driver.screen()
+
+
+async def test_a_killed_server_is_not_ready_whatever_its_log_ends_with(forced) -> None:
+    async with forced((80, 24)) as driver:
+        log = Log(sample("[2026-11-30 10:00:00] The server is fired up and ready to roll!\n"))
+        await opened(driver, log)
+        await driver.until_shown("ready ")
+        killed = replace(driver.state.servers.runs[0], state="exited", exit_signal=9)
+        await driver.put(InventoryRead(FACTS, telemetry(0, 0), (), (killed,), 0, ""))
+        await driver.until_shown("exited signal 9")

@@ -8,7 +8,9 @@ import pytest
 from textual.app import App
 from textual.events import Key
 
+from console.state import events
 from console.tui.modals.plan import ARMED_AFTER_S, PlanModal
+from tests.tui.events import busy
 from tests.waiting import until
 
 if TYPE_CHECKING:
@@ -76,3 +78,17 @@ async def test_no_other_key_confirms(key: str) -> None:
         await pilot.press(key)
         assert app.answers == []
         assert app.screen is modal
+
+
+@pytest.mark.parametrize("key", ["escape", "q"])
+async def test_a_question_about_what_runs_closes_by_itself_when_it_has_ended(unreached, key):
+    async with unreached() as driver:
+        await driver.until(lambda: driver.app.connected is not None)
+        await driver.put(*busy(), events.ActionAsked("sweep", "Sweep"), events.ActionStarted())
+        await driver.press(key)
+        await driver.until(lambda: isinstance(driver.app.screen, PlanModal))
+        await driver.put(events.ActionFinished(True, "3 points"))
+        await driver.until(lambda: not isinstance(driver.app.screen, PlanModal))
+        await driver.press("6")
+        await driver.until(lambda: driver.app.current_mode == "runs")
+        assert driver.app.is_running

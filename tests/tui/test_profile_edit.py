@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import signal
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +20,7 @@ from tests.bench.terminal import Terminal
 from tests.waiting import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.tui.driver import Driver
@@ -94,6 +97,43 @@ async def test_an_invalid_draft_is_edited_again_kept_or_discarded(
         assert copy.read_text().endswith("port: 7\n")
 
 
+async def test_an_interrupt_right_before_or_behind_the_editor_does_not_end_the_console(monkeypatch: Any) -> None:
+    """The terminal is not raw then: Ctrl-C is a signal, for the console too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextlib.contextmanager
+    def suspended() -> Iterator[None]:
+        signal.raise_signal(signal.SIGINT)
+        yield
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(profile_edit, "edit", lambda _words, _path: True)
+    app: Any = SimpleNamespace(batch_update=contextlib.nullcontext, suspend=suspended)
+    try:
+        assert await profile_edit._in_editor(app, ("vi",), paths.locate().config) is True
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def test_ctrl_c_keeps_an_invalid_draft_as_escape_does(
+    forced: Callable[..., Any], home: Path, monkeypatch: Any
+) -> None:
+    async def edited(_app: Any, _words: Any, path: Path) -> bool:
+        path.write_text("port: x\n")
+        return True
+
+    monkeypatch.setattr(profile_edit, "_in_editor", edited)
+    async with forced() as driver:
+        await launch_screen(driver)
+        await driver.press("e")
+        await driver.until(lambda: isinstance(driver.app.screen, DraftModal))
+        await driver.press("ctrl+c")
+        await driver.until_shown("kept as a draft")
+        assert driver.app.is_running
+        assert (home / "state" / "drafts" / f"{DEBUG}.yaml").exists()
+
+
 async def test_a_step_leads_to_what_it_did(forced: Callable[..., Any]) -> None:
     steps = (Step("free", "x", "done"), Step("probe-2", "x", "running"))
     async with forced() as driver:
@@ -118,8 +158,8 @@ def test_the_editor_gets_the_terminal_and_the_console_comes_back(home: Path, tmp
         terminal.type("e")
         assert terminal.until_printed(b"IN THE EDITOR True", 30)
         terminal.type("8123\n")
-        terminal.until("saved ")
         terminal.until("baseline differs")
+        terminal.until("saved ")
     finally:
         terminal.close()
     assert (home / "config" / "profiles" / f"{DEBUG}.yaml").read_text().endswith("port: 8123\n")

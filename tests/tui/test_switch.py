@@ -73,6 +73,22 @@ async def test_screens_made_ahead_are_drawn_before_they_are_looked_at(forced, mo
     assert "kimi-k2.5-baseline" in drawn[SCREENS.index("runs") - 1]
 
 
+async def test_no_screen_is_made_while_the_console_closes(forced, monkeypatch):
+    """Textual walks through the screens then (App._close_all), and stops at one that comes in between."""
+    monkeypatch.setattr("console.tui.ahead.AHEAD_S", 0.0)
+    async with forced() as driver:
+        close_all = driver.app._close_all
+
+        async def closing():
+            await ahead.make_all(driver.app)
+            made.append(len(driver.app._screen_stacks))
+            await close_all()
+
+        made = [len(driver.app._screen_stacks)]
+        monkeypatch.setattr(driver.app, "_close_all", closing)
+    assert made[0] == made[1]
+
+
 async def test_a_theme_chosen_elsewhere_is_seen_on_a_screen_that_comes_back(forced):
     async with forced() as driver:
         await driver.put(*busy())

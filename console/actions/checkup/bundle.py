@@ -10,12 +10,11 @@ from __future__ import annotations
 import io
 import ipaddress
 import json
-import os
 import re
 import tarfile
 from typing import TYPE_CHECKING, Any
 
-from console.errors import UsageError
+from console import new_file
 from console.launch.secrets import MASK, looks_secret
 from console.units import plain
 
@@ -85,25 +84,14 @@ def _address(text: str) -> str:
     return text if found.is_loopback or found.is_unspecified else "address"
 
 
-def require_free(path: Path) -> None:
-    """Raises UsageError when there is something at the path: better before the work than after it."""
-    if os.path.lexists(path):
-        raise UsageError(f"{path} is there already", "Name another file for --bundle.")
-
-
 def write(path: Path, report: Mapping[str, Any], lines: Sequence[str], names: Mapping[str, str]) -> None:
-    """Write the bundle; an existing file is never written over. Raises UsageError."""
-    require_free(path)
+    """Write the bundle; an existing file is never written over. Raises Refused, UsageError."""
     told = renamed(masked(dict(report)), names)
     text = "\n".join(renamed(masked_text(plain(line)), names) for line in lines) + "\n"
     members = {"report.json": json.dumps(told, indent=1, allow_nan=False) + "\n", "report.txt": text}
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
-            for name, content in members.items():
-                _add(tar, name, content.encode())
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}", "Name another file for --bundle.") from None
+    with new_file.created(path, mode=0o600) as file, tarfile.open(fileobj=file, mode="w:gz") as tar:
+        for name, content in members.items():
+            _add(tar, name, content.encode())
 
 
 def _add(tar: tarfile.TarFile, name: str, content: bytes) -> None:

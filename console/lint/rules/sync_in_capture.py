@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from console.lint.evidence import quoting
 from console.lint.rule import Rule
+from console.patches import library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,6 @@ RULE = Rule(
 )
 
 _SENTENCES = ("not permitted when stream is capturing", "depend on a capturing blocking stream")
-_OURS = "_spec_console_"
 
 
 def explain(log: LogContext) -> Iterator[Finding]:
@@ -39,12 +39,8 @@ def explain(log: LogContext) -> Iterator[Finding]:
 
 
 def _hint(frames: Sequence[str]) -> str:
-    name = frames[-1].rpartition("/")[2].partition(".py")[0] if frames else ""
-    if name.startswith(_OURS):
-        patch = name.removeprefix(_OURS).removeprefix("user_").replace("_", "-")
-        what = f"It is the runtime file of the patch {patch}: let it do nothing"
-    else:
-        what = "Let that code do nothing"
+    patch = library.of_runtime_file(frames[-1].rpartition("/")[2].rpartition(":")[0]) if frames else None
+    what = f"It is the runtime file of the patch {patch}: let it do nothing" if patch else "Let that code do nothing"
     return (
         f"{what} while torch.cuda.is_current_stream_capturing(), or keep the result on the GPU; or launch eager: "
         "--set disable_cuda_graph=true."

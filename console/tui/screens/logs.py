@@ -104,7 +104,7 @@ class LogsScreen(ConsoleScreen):
     @on(LogDesk.Changed)
     def _show_status(self) -> None:
         self.query_one("#log-status", Status).say(
-            content(*self.hinted(status(self._known.log, self._desk.view, self._desk.searching)))
+            content(*self.hinted(status(self._known, self._desk.view, self._desk.searching)))
         )
 
     def _look_at(self, at: int) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, cast
 from textual import on
 
 from console.state.events import ServerChosen
+from console.state.gpus import INVENTORY_S
+from console.state.server_phase import server_word
 from console.tui import own_actions
 from console.tui.messages import Happened
 from console.tui.screen import ConsoleScreen
 from console.tui.text import bar, memory, tone_of
-from console.tui.widgets.bars import server_word
 from console.tui.widgets.panes import Pane, Panes
 from console.tui.widgets.table import Column, Row, Table
 from console.units import NONE, format_age, format_bytes, format_seconds
@@ -50,7 +51,7 @@ class NodeScreen(ConsoleScreen):
             super().perform(name)
         elif not self._sees_runbook():
             return  # it is seen now, and the cursor is on a step
-        elif name in ("runbook.insert", "runbook.save"):
+        elif name in ("runbook.insert", "runbook.save", "runbook.load"):
             profile = self._known.profiles.selected
             own_actions.command(self._whole, f"{name} {f'{profile}.yaml' if name == 'runbook.save' else ''}")
         elif step := self.query_one("#runbook", Table).current:
@@ -117,7 +118,8 @@ class NodeScreen(ConsoleScreen):
         done = sum(step.state in ("done", "skipped") for step in steps)
         title = f"Runbook {done}/{len(steps)}" if steps else "Runbook"
         walks = "" if book.steps or not steps else self.table.hint("{runbook} walks ")
-        self.query_one("#runbook-pane", Pane).retitle(title, f"{walks}{book.profile or state.profiles.selected}")
+        file = f"{book.file.path.rpartition('/')[2]}: " if book.file else ""
+        self.query_one("#runbook-pane", Pane).retitle(title, f"{walks}{file}{book.profile or state.profiles.selected}")
         table = self.query_one("#runbook", Table)
         table.show(
             list(map(_step, steps)),
@@ -262,7 +264,8 @@ def _names(gpus: GpuState) -> str:
 
 def _unreadable(gpus: GpuState) -> str:
     unreadable = f"files of {gpus.unreadable_pids} processes unreadable" if gpus.unreadable_pids else ""
-    return "; ".join(filter(None, (unreadable, gpus.reason)))
+    seldom = f"looked for every {gpus.every_s:.0f} s: it costs the node" if gpus.every_s > INVENTORY_S else ""
+    return "; ".join(filter(None, (unreadable, gpus.reason, seldom)))
 
 
 def _why_no_gpus(gpus: GpuState) -> str:

@@ -123,9 +123,11 @@ class RunsScreen(ConsoleScreen):
 
     @on(Table.Moved, "#runs")
     def _say_of_run(self) -> None:
-        """Below the table: what stands on the run of the cursor."""
+        """Below the table: what stands on the run of the cursor, and what a sweep set for it."""
         run = self._current
-        self.query_one("#run-said", Status).say(content(*(_said(run) if run else ())))
+        points = (point for sweep in self._known.sweep.every for point in sweep.points)
+        was_set = next((point.label for point in points if run and point.run_id == run.run_id), "")
+        self.query_one("#run-said", Status).say(content(*(_said(run, was_set) if run else ())))
 
     # Prompts
 
@@ -246,12 +248,14 @@ def _run(run: RunView, side: str) -> Row:
     )
 
 
-def _said(run: RunView) -> Iterator[Line | str]:
+def _said(run: RunView, was_set: str) -> Iterator[Line | str]:
     if run.pinned:
         yield (f"{PIN} pinned as baseline  ", "accent")
     yield from (f"#{tag}  " for tag in run.tags)
     if run.note:
         yield f"{run.note}  "
+    if was_set:
+        yield f"{was_set}  "
     yield (run.run_id, "dim")
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
+from console.state.server_phase import server_word
 from console.tui.keys import SCREENS
 from console.tui.text import content, tone_of
 from console.tui.widgets.status import Status
@@ -180,12 +181,3 @@ def _server(state: ConsoleState) -> Iterator[Line | str]:
     profile = (run.record.get("profile") or {}).get("name", "")
     if profile:
         yield (f" {profile}", "dim")
-
-
-def server_word(state: ConsoleState) -> str:
-    """How the newest server of this operator stands: its launch phase where its log is followed, else its state."""
-    run = state.servers.newest_own
-    if run is None:
-        return "none"
-    phase = state.log.reading.phase.name if state.log.reading and state.log.run_id == run.run_id else ""
-    return phase if phase and run.state in ("running", "starting") else run.state

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from console.state.server_phase import server_word
 from console.tui.text import tone_of
-from console.tui.widgets.bars import server_word
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from console.state.nodes_state import tab_of
+from console.state.server_phase import server_word
 from console.tui.text import tone_of
-from console.tui.widgets.bars import server_word
 from console.tui.widgets.table import Column, Row
 from console.units import NONE, format_age, format_number
 

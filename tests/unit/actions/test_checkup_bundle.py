@@ -15,7 +15,7 @@ from console.actions.checkup import bundle
 from console.actions.checkup.check import Check
 from console.actions.checkup.names import known_names
 from console.actions.connection import Configured
-from console.errors import UsageError
+from console.errors import Refused, UsageError
 from console.remote.transports.honoured import Option
 
 TOKEN = "hf_" + "Ab3" * 12
@@ -58,9 +58,11 @@ def test_nothing_is_written_over_and_no_link_followed(tmp_path):
     there.write_text("mine")
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "elsewhere")
-    for path in (there, link, tmp_path / "no" / "folder"):
-        with pytest.raises(UsageError, match=r"there already|cannot be written"):
+    for path in (there, link):
+        with pytest.raises(Refused, match="is there already"):
             bundle.write(path, {}, [], {})
+    with pytest.raises(UsageError, match="cannot be written"):
+        bundle.write(tmp_path / "no" / "folder", {}, [], {})
     assert there.read_text() == "mine"
     assert not (tmp_path / "elsewhere").exists()
 

@@ -81,11 +81,22 @@ async def test_a_plan_shows_what_is_left_out_and_cannot_resume_there() -> None:
             await runbook.plan(Node(), RunbookRequest(DEBUG, skip=("compare",), start=start))  # type: ignore[arg-type]
 
 
+async def test_shapes_that_nothing_prints_are_skipped_with_the_reason_and_no_proof_is_claimed() -> None:
+    plan = await runbook.plan(Node(), RunbookRequest("kimi-k2.5-eagle3"))  # type: ignore[arg-type]
+    (shapes,) = [step.to_json() for step in plan.steps if step.kind == "shapes"]
+    assert (shapes["state"], shapes["proof"]) == ("skipped", "no shape lines are asked for by this profile")
+    (shapes,) = [step for step in runbook.checklist(plan.resolved.profile, skip=("shapes",)) if step.kind == "shapes"]
+    assert shapes.proof == "left out"
+
+
 async def test_steps_that_the_profile_has_no_part_in_are_refused() -> None:
     with pytest.raises(UsageError, match="asks for no patch"):
         await runbook.plan(Node(), RunbookRequest("kimi-k2.5-eagle3", steps=("patch", "launch")))  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="names no baseline"):
         await runbook.plan(Node(), RunbookRequest("kimi-k2.5-baseline", insert=("compare",)))  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no rule is called 'gpus-hold'") as refused:
+        await runbook.plan(Node(), RunbookRequest(DEBUG, allow=("gpus-hold",)))  # type: ignore[arg-type]
+    assert refused.value.hint == "Nearest: gpus-held."
 
 
 async def test_a_walk_does_what_is_left_in_order_and_resumes_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

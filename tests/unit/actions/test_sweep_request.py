@@ -80,11 +80,24 @@ def test_points_that_cannot_be_are_failed_before_anything_starts(node):
         ({"sets": ("sweep=null",)}, "nothing is swept"),
         ({"steps": "1-2", "sets": ("speculative.num_steps=3,4",)}, "stands in two options"),
         ({"steps": "1-2", "sets": ("no_such_key=1",)}, "no_such_key"),
+        ({"sets": ("foo=1,2",)}, "--set foo: unknown key 'foo'"),
+        ({"sets": ("page_szie=1,64",)}, r"unknown key 'page_szie' \(nearest: page_size\)"),
+        ({"sets": ("speculative.num_step=1,2",)}, r"'num_step' in speculative \(nearest: num_steps\)"),
+        ({"steps": "1-2", "allow": ("no-such-rule",)}, "no rule is called 'no-such-rule'"),
     ],
 )
 def test_a_request_that_is_wrong_as_a_whole_is_refused(node, asked, told):
     with pytest.raises(UsageError, match=told):
         plan(node, **asked)
+
+
+def test_a_sweep_without_a_point_that_can_be_is_refused_with_each_reason(node):
+    """Else both baselines would be launched for nothing."""
+    with pytest.raises(UsageError, match="none of the 2 points can be launched") as caught:
+        plan(node, sets=("speculative.num_steps=2", "speculative.num_draft_tokens=8,9"))
+    assert "steps make 3 draft tokens: SGLang takes 8" in caught.value.detail
+    assert "steps make 3 draft tokens: SGLang takes 9" in caught.value.detail
+    assert [point["state"] for point in caught.value.plan["points"]] == ["failed", "failed"]
 
 
 def test_the_same_request_again_names_the_unfinished_sweep(node):

@@ -7,17 +7,21 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from click.testing import CliRunner
 
+from console.actions import calibrate
 from console.actions.launch_server import LaunchPlan
 from console.actions.read_log import LogSource
 from console.actions.runbook import RunbookOutcome
+from console.cli import logs, main
 from console.cli._nodes import open_node
 from console.cli._shared import Options, confirm, guarded
 from console.cli.logs import shape_lines
 from console.cli.runbook import _goes_on
-from console.errors import Refused, Unreachable
+from console.errors import Refused, Unreachable, UsageError
 from console.lint.finding import Finding
 from console.logs.history import LogHistory
+from tests import drafts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,3 +111,68 @@ def test_a_walk_says_what_it_leaves_behind() -> None:
     withheld, server = _goes_on(node, outcome)
     assert "`spec-console compare a b`" in withheld
     assert server == "server s-1 goes on, on port 18000: `spec-console stop demo --yes` ends it"
+
+
+def test_a_hint_names_the_node_and_the_profile_where_they_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPEC_CONSOLE_HOME", str(tmp_path))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "nodes.yaml").write_text(
+        "gpu: {python: /p, variables: {models: /m, drafts: /d, logs: /l}}\n"
+    )
+    drafts.load("torchspec-kimi-k25").with_ids(2, 30, 58).write(tmp_path)
+    files = ("--draft", str(tmp_path / "draft"), "--target", str(tmp_path / "target"))
+    words = ("lint", "kimi-k2.5-eagle3", *files, "--sglang-version", "0.5.13")
+    for more, node in (((), "NODE"), (("--node", "gpu"), "gpu")):
+        told = CliRunner().invoke(main, (*words, *more)).stdout
+        assert f"`draft set {node} --profile kimi-k2.5-eagle3 --trained`" in told
+    assert "spec-console sweep gpu PROFILE" in CliRunner().invoke(main, ("sweep", "gpu")).stderr
+
+
+def test_lint_without_a_release_says_what_names_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPEC_CONSOLE_HOME", str(tmp_path))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "nodes.yaml").write_text(
+        "gpu: {python: /p, variables: {models: /m, drafts: /d, logs: /l}}\n"
+    )
+    words = ("lint", "kimi-k2.5-eagle3")
+    told = CliRunner().invoke(main, words).stdout
+    assert "note: which release will serve is not known: give --sglang-version V; `spec-console doctor NODE`" in told
+    assert "`spec-console doctor gpu` reads a node's" in CliRunner().invoke(main, (*words, "--node", "gpu")).stdout
+    assert "which release" not in CliRunner().invoke(main, (*words, "--sglang-version", "0.5.13")).stdout
+
+
+def test_a_variable_that_a_node_lacks_is_told_with_the_place_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SPEC_CONSOLE_HOME", str(tmp_path))
+    done = CliRunner().invoke(main, ("lint", "kimi-k2.5-eagle3", "--node", "gpu-node-1"))
+    assert done.exit_code == 2
+    assert "give it `variables: {logs: …}` under its name in nodes.yaml (`spec-console config locate`" in done.stderr
+
+
+async def test_lines_that_none_is_of_are_told_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def none(*_given: object) -> list[object]:
+        return []
+
+    monkeypatch.setattr(logs, "_chosen", none)
+    options = Options("logs", as_json=False, yes=False, dry_run=False, readonly=False, accept_new_host_key=False)
+    asked: Any = SimpleNamespace(lines=None)
+    node: Any = SimpleNamespace(name="n")
+    selection: Any = None
+    assert await logs._choose(node, options, asked, selection, [LogSource("/l", 0, {})]) == 0
+    assert capsys.readouterr() == ("", "no line of /l matches\n")
+
+
+def test_a_calibration_without_a_profile_names_its_node() -> None:
+    async def servers() -> tuple[()]:
+        return ()
+
+    agent = SimpleNamespace(servers=servers)
+    node: Any = SimpleNamespace(name="gpu", operator="me@here", simulated=False, agent=agent)
+    with pytest.raises(UsageError) as caught:
+        asyncio.run(calibrate.plan(node, calibrate.CalibrateRequest()))
+    assert caught.value.hint.startswith("spec-console calibrate gpu --profile ")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from console import yaml_file
 from console.errors import UsageError
-from console.launch import flag_table, flags
+from console.launch import flag_reading, flag_table, flags
 from console.launch.command import render, shell_line
 from console.launch.import_command import Imported, import_command
 from console.launch.library import Library
@@ -144,6 +144,22 @@ def test_a_flag_by_two_of_its_names_is_one_that_stands_twice() -> None:
     assert any("--tp-size stands twice" in each for each in made.notes)
     made = imported("python -m sglang.launch_server --model-path /m --api-k sk-0123456789abcdefghij")
     assert made.data["api_key"] == "${SGLANG_API_KEY}", "no value is kept by a short name either"
+
+
+def test_each_flag_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, seen = flag_reading.read, []
+    monkeypatch.setattr(flag_reading, "read", lambda flag, *known: seen.append(flag) or read(flag, *known))
+    line = "python -m sglang.launch_server --model-path /m --tp 8 --mem-fraction 0.9 --trust-remote-code --no-such x"
+    assert imported(line).data["tp_size"] == 8
+    assert seen == [
+        "model-path",
+        "tp",
+        "tp-size",
+        "mem-fraction",
+        "mem-fraction-static",
+        "trust-remote-code",
+        "no-such",
+    ]
 
 
 def test_what_could_be_several_flags_is_refused_as_sglang_does() -> None:

@@ -150,8 +150,32 @@ def test_an_unknown_profile_names_the_nearest(write: Write) -> None:
     with pytest.raises(NoSuchProfile) as caught:
         resolve("kimi-eagel3", library)
     assert caught.value.hint == "Nearest: kimi-eagle3."
-    with pytest.raises(NoSuchProfile, match=r"p\.yaml:1:1: extends: no profile is called 'kimi-eagle'"):
+    told = r"p\.yaml:1:1: extends: no profile is called 'kimi-eagle' \(nearest: kimi-eagle3\)"
+    with pytest.raises(Invalid, match=told):
         resolve("p", library)
+
+
+def test_a_file_that_is_not_there_is_told_with_the_nearest_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "evening.yaml").write_text("runbook: 1\n")
+    with pytest.raises(NoSuchProfile) as caught:
+        resolve(str(tmp_path / "evening.yml"), Library(()))
+    assert (caught.value.message, caught.value.hint) == (
+        f"there is no file {tmp_path}/evening.yml",
+        f"Nearest: {tmp_path}/evening.yaml.",
+    )
+    with pytest.raises(NoSuchProfile, match=r"there is no file .*/nowhere/x\.yml"):
+        resolve(str(tmp_path / "nowhere" / "x.yml"), Library(()))
+
+
+def test_a_mistyped_extends_hides_no_other_error_and_invents_none(resolved: Resolved) -> None:
+    """What is missing may stand in the profile that was meant."""
+    text = "extends: nowhere\nprot: 1\nspeculative: {num_steps: x}\nnnodes: 2\nenv: {A: 1}\n"
+    assert failing(resolved, text) == [
+        "p.yaml:1:1: extends: no profile is called 'nowhere'",
+        "p.yaml:2:1: unknown key 'prot' (nearest: port)",
+        "p.yaml:3:15: speculative.num_steps: wants a whole number; YAML reads 'x' as text",
+        "p.yaml:5:7: env.A: wants text; YAML reads this as the number 1: put it in quotes, as it should stand",
+    ]
 
 
 def test_the_first_folder_of_the_search_order_wins(tmp_path: Path) -> None:

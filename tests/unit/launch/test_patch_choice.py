@@ -72,10 +72,19 @@ def test_every_mistake_has_its_place(resolved: Resolved) -> None:
         "p.yaml:4:5: patches.0.frist: the patch eagle3-shapes has no option 'frist' (nearest: first)",
         "p.yaml:5:5: patches.0.colour: the patch eagle3-shapes has no option 'colour'; "
         "it has on, ranks, first, every, sites",
-        "p.yaml:6:25: patches.1.first: there is no usable patch 'eagle3-digset' (nearest: eagle3-digest)",
+        "p.yaml:6:5: patches.1: there is no usable patch 'eagle3-digset' (nearest: eagle3-digest)",
         "p.yaml:7:5: patches.2: eagle3-shapes stands twice",
         "p.yaml:8:24: patches.3.first: this is the variable EAGLE3_CYCLE_FIRST, which stands in env too: "
         "keep one of them",
+    ]
+
+
+def test_a_patch_that_there_is_none_of_is_told_with_the_nearest_though_it_has_no_options(resolved: Resolved) -> None:
+    assert failing(resolved, "  - eagle3-shape\n  - quite-another\n", "prot: 1\n") == [
+        "p.yaml:3:5: patches.0: there is no usable patch 'eagle3-shape' (nearest: eagle3-shapes)",
+        "p.yaml:4:5: patches.1: there is no usable patch 'quite-another'; "
+        "`spec-console config validate` says what is wrong with those of your own",
+        "p.yaml:5:1: unknown key 'prot' (nearest: port)",
     ]
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from console.cli import main
 from console.paths import locate
 from console.probe.metrics import measure
+from console.probe.sweep import RunSummary, StoredSweep, SweepPoint
 from console.probe.trace import BlockTrace
 from console.probe.workload import Workload
 from console.store.journal import Journal
@@ -59,10 +60,59 @@ def told(*words):
 def test_runs_alone_lists_as_runs_list_does(home):
     code, text = run("runs")
     assert code == 0
-    assert [row.split()[0] for row in text.splitlines()] == ["slow-1", "fast-2", "fast-1"]
+    assert [row.split()[:2] for row in text.splitlines()] == [
+        ["@N", "RUN"],
+        ["@1", "slow-1"],
+        ["@2", "fast-2"],
+        ["@3", "fast-1"],
+    ]
     assert run("runs", "--limit", "1") == run("runs", "list", "--limit", "1")
     code, data = told("runs", "--node", "gpu-node-1")
     assert (data["schema"], len(data["runs"])) == ("spec-console/runs/1", 3)
+
+
+def listed(*words):
+    """@N and id of each row."""
+    return [row.split()[:2] for row in run("runs", "list", *words)[1].splitlines()[1:]]
+
+
+def test_points_of_a_sweep_are_told_apart_by_what_they_set(home):
+    fast, slow = (RunSummary(each) for each in ("fast-1", "slow-1"))
+    points = (
+        SweepPoint(1, "baseline_start", run=fast),
+        SweepPoint(2, "point", {"speculative.num_steps": 2}, {"NCCL_PROTO": "LL"}, run=slow),
+        SweepPoint(3, "point", {"speculative.num_steps": 3}),
+    )
+    with Journal(locate().database) as journal:
+        journal.add_sweep(StoredSweep("s1", 1.0, "gpu-node-1", "p", {}, "running", points))
+    rows = run("runs")[1].splitlines()
+    assert rows[1].endswith("steps 2, NCCL_PROTO=LL")
+    assert rows[3].endswith("baseline, first")
+
+
+@pytest.mark.parametrize(
+    ("words", "told_on_stderr"),
+    [
+        (("runs", "list", "--search", "nosuch"), "none of 3 runs matches"),
+        (("runs", "--tag", "nosuch"), "none of 3 runs matches"),
+        (("runs", "list", "--deleted"), "there is no deleted run"),
+        (("journal",), "there is no entry"),
+    ],
+)
+def test_an_empty_list_says_why_beside_its_stdout(home, words, told_on_stderr):
+    done = CliRunner().invoke(main, words)
+    assert (done.exit_code, done.stdout, done.stderr.strip()) == (0, "", told_on_stderr)
+    as_json = CliRunner().invoke(main, [*words, "--json"])
+    assert json.loads(as_json.stdout)["ok"] is True
+
+
+def test_a_verb_without_entries_is_told_with_those_that_have_some(home):
+    with Journal(locate().database) as journal:
+        journal.add_action(1.0, "n", "launch", {}, {})
+        journal.add_action(2.0, "n", "probe", {}, {})
+    done = CliRunner().invoke(main, ("journal", "--verb", "runs"))
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "none of 2 entries matches; verbs: launch, probe\n"
 
 
 def test_a_run_is_exported_to_stdout_or_to_a_new_file(home):
@@ -116,6 +166,7 @@ def test_labels_are_put_on_shown_searched_and_taken_off(home):
         ("fast-1", ["nightly", "pr/12"], "after the update", True)
     ]
     assert run("runs", "--search", "nothing like it") == (0, "")
+    assert listed("--search", "update") == [["@3", "fast-1"]], "the number that RUN takes, whatever is left out"
     assert told("runs", "untag", "fast-1", "nightly")[1]["tags"] == ["pr/12"]
     assert run("runs", "untag", "fast-1", "nightly")[0] == 2
     assert run("runs", "tag", "fast-1", "two words")[0] == 2
@@ -163,16 +214,18 @@ def test_a_dry_run_of_what_would_be_refused_is_refused_behind_its_plan(home, mon
 
 def test_a_run_is_deleted_and_brought_back(home):
     assert run("runs", "delete", "@1")[0] == 0
-    assert [row.split()[0] for row in run("runs")[1].splitlines()] == ["fast-2", "fast-1"]
-    assert [row.split()[0] for row in run("runs", "list", "--deleted")[1].splitlines()] == ["slow-1"]
+    assert listed() == [["@1", "fast-2"], ["@2", "fast-1"]]
+    assert listed("--deleted") == [["–", "slow-1"]]
     assert run("compare", "fast-1", "slow-1")[0] == 2
     assert told("runs", "undelete")[1]["id"] == "slow-1"
-    assert run("runs")[1].split()[0] == "slow-1"
-    assert run("runs", "undelete")[0] == 2
+    assert listed()[0] == ["@1", "slow-1"]
+    code, data = told("runs", "undelete")
+    assert (code, data["error"]["message"]) == (2, "no run is deleted")
 
 
 def test_without_a_baseline_the_pinned_run_is_compared_with(home):
-    assert run("compare", "slow-1")[0] == 2, "none is pinned"
+    code, data = told("compare", "slow-1")
+    assert (code, "compare BASELINE slow-1" in data["error"]["hint"]) == (2, True), "none is pinned"
     assert run("runs", "pin", "fast-1")[0] == 0
     code, data = told("compare", "slow-1")
     assert (code, data["baseline"]["id"], data["candidate"]["id"]) == (0, "fast-1", "slow-1")
@@ -245,7 +298,7 @@ def test_a_golden_curve_is_a_line_and_a_broken_one_is_refused(home):
 def test_a_comparison_is_a_markdown_note_too(home):
     code, text = run("compare", "fast-1", "slow-1", "--markdown", "--outputs")
     assert code == 0
-    assert text.startswith("# slow\\-1 against fast\\-1")
+    assert text.startswith("# `slow-1` against `fast-1`")
     assert "## Outputs" in text
 
 

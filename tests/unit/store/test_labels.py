@@ -93,7 +93,7 @@ def test_the_one_deleted_last_is_brought_back_first_and_others_by_name(journal):
     with pytest.raises(UsageError, match="names no deleted run"):
         journal.undelete("base")
     assert journal.undelete() == "spec"
-    with pytest.raises(UsageError, match="names no deleted run"):
+    with pytest.raises(UsageError, match="no run is deleted"):
         journal.undelete()
 
 
