@@ -55,11 +55,20 @@ def main() -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = folder + "/bytecode"
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         print(f"agent zip            {len(bundle.build().data):>9,} bytes   (target < 150,000)")
+        _line("a million squares", min(_squares() for _ in range(RUNS)), "(how fast the machine is now)")
         _starts("python -c pass", lambda: _took([sys.executable, "-c", "pass"]))
         _starts("--help", lambda: _took([*PROGRAM, "--help"]), "(target < 150 ms)")
         _lint(Path(folder))
         _starts("first paint", _first_paint, "(target < 500 ms)")
         _ssh(Path(folder))
+
+
+def _squares() -> float:
+    """A yardstick of nothing but Python: where it takes twice as long as another day, so does all that follows."""
+    started, total = time.perf_counter(), 0
+    for number in range(1_000_000):
+        total += number * number
+    return time.perf_counter() - started
 
 
 def _lint(folder: Path) -> None:
