@@ -1,6 +1,6 @@
 """Draw docs/screenshots anew from the real console on the embedded node: `python -m tests.docs.pictures [FOLDER]`.
 
-Five to ten minutes, most of it a sweep of fifteen points; the numbers are those of that walk, SIMULATED as everything there.
+Five to ten minutes, most of it a sweep of fifteen points; the numbers are those of that walk, SIMULATED as all of it.
 """
 
 from __future__ import annotations
