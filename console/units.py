@@ -61,6 +61,11 @@ def format_number(value: float | None, digits: int = 2) -> str:
     return NONE if value is None else f"{value:.{digits}f}"
 
 
+def format_verdict(verdict: str) -> str:
+    """Return a comparison's verdict in words."""
+    return "can't tell" if verdict == "cant_tell" else verdict
+
+
 def format_percent(ratio: float | None, signed: bool = False) -> str:
     """Write a ratio as a percentage: 0.044 is "4.4 %"; with `signed`, "+4.4 %"."""
     if ratio is None:

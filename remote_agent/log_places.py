@@ -7,7 +7,7 @@ another account or of another node with the same folder, and a file that somebod
 from __future__ import annotations
 
 import os
-from typing import Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Tuple
 
 from remote_agent import runs
 from remote_agent.node import Node
@@ -18,11 +18,13 @@ class LogPlaces:
     """As the records and folders are when it is made."""
 
     def __init__(self, node: Node) -> None:
+        self.launches = _launches(node)
+        """(run id, run.json) of every server that has a log, oldest first."""
         self._launched: Dict[str, List[str]] = {}
         """Run ids of servers by the log that they were launched onto."""
         self._names: Dict[str, List[str]] = {}
-        for run_id, log_path in _launches(node):
-            self._launched.setdefault(_resolved(log_path), []).append(run_id)
+        for run_id, record in self.launches:
+            self._launched.setdefault(_resolved(str(record["log_path"])), []).append(run_id)
 
     def of(self, run_id: str, log_path: str) -> LogPlace:
         """Where the lines are that were written to a log from a run's start on, until the next launch took the name.
@@ -47,15 +49,12 @@ class LogPlaces:
                 yield run_id
 
 
-def _launches(node: Node) -> Iterator[Tuple[str, str]]:
+def _launches(node: Node) -> List[Tuple[str, Dict[str, Any]]]:
     try:
         found = list(runs.each(node, "server"))
     except AgentError:
-        return
-    for path, record in found:
-        log_path = str(record.get("log_path") or "")
-        if log_path:
-            yield os.path.basename(path), log_path
+        return []
+    return [(os.path.basename(path), record) for path, record in found if record.get("log_path")]
 
 
 def _resolved(log_path: str) -> str:

@@ -7,10 +7,10 @@ import os
 import stat
 from typing import Dict, Iterator, Optional, Tuple
 
-from remote_agent import processes, runs
+from remote_agent import processes
 from remote_agent.log_places import LogPlaces
 from remote_agent.node import Node
-from remote_agent.protocol import AgentError, LogSource
+from remote_agent.protocol import LogSource
 
 DOCKER = "/var/lib/docker/containers"
 """https://docs.docker.com/engine/logging/drivers/json-file/: CONTAINER_ID/CONTAINER_ID-json.log, for root alone."""
@@ -33,14 +33,9 @@ def each(node: Node, docker: str) -> Iterator[LogSource]:
 
 
 def _of_runs(node: Node) -> Iterator[LogSource]:
-    try:
-        found = list(runs.each(node, "server"))
-    except AgentError:
-        return
     places = LogPlaces(node)
-    for path, record in reversed(found):
-        run_id, log = os.path.basename(path), str(record.get("log_path") or "")
-        log = places.of(run_id, log).path if log else ""
+    for run_id, record in reversed(places.launches):
+        log = places.of(run_id, str(record["log_path"])).path
         if log:
             yield LogSource("run", log, f"port {record.get('port')}", run_id=run_id)
 

@@ -9,7 +9,7 @@ from console.probe.compare import marks
 from console.probe.context import NO_CONTEXT
 from console.probe.speculation import speculation_of
 from console.report.escape import code, markdown
-from console.units import NONE, format_number, format_percent, format_rate
+from console.units import NONE, format_number, format_percent, format_rate, format_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from console.probe.outputs import OutputComparison
     from console.probe.stored import StoredRun
 
-WORDS = {"cant_tell": "can't tell"}
 SHOWN = 20
 """Divergences that a note lists."""
 
@@ -47,7 +46,7 @@ def comparison_note(found: Comparison, outputs: OutputComparison | None = None) 
         [
             f"# {code(found.candidate.run_id)} against {code(found.baseline.run_id)}",
             *_warnings(runs),
-            f"**Verdict: {WORDS.get(found.verdict, found.verdict)}**{_because(found)}",
+            f"**Verdict: {format_verdict(found.verdict)}**{_because(found)}",
             *_statistics(found),
             *_table(["measured", "baseline", "candidate"], _measured(runs)),
             _break_even(found),

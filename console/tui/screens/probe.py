@@ -16,7 +16,7 @@ from console.tui.widgets.side_by_side import side_by_side
 from console.tui.widgets.status import Prose, Status
 from console.tui.widgets.sweep_desk import SweepDesk
 from console.tui.widgets.table import Column, Row, Table
-from console.units import format_percent
+from console.units import format_percent, format_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 PROBING = ("probe", "runbook")
 """Actions whose narration is a probe's progress."""
-WORDS = {"cant_tell": "can't tell"}
 NO_RUN = "no run is stored: {probe} measures a running server"
 
 
@@ -108,7 +107,7 @@ def _verdict(runs: RunsState) -> Iterator[Line | str]:
         yield ("no comparison: it takes a run and a run of its baseline ({screen.runs} lists the stored runs)", "dim")
         return
     simulated = "  SIMULATED" if runs.simulated else ""
-    yield (f"{WORDS.get(found.verdict, found.verdict)}{_spread(found)}{simulated}", tone_of(found.verdict))
+    yield (f"{format_verdict(found.verdict)}{_spread(found)}{simulated}", tone_of(found.verdict))
     yield _why(found)
 
 
